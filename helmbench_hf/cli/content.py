@@ -1,0 +1,143 @@
+"""`helmbench content check`, `show`, `cases`: the authored benchmark and what a model gets of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
+
+import typer
+
+if TYPE_CHECKING:
+    from helmbench_hf.dataset.load import CaseSet
+    from helmbench_hf.records import Case
+
+app = typer.Typer(help="The authored files.", no_args_is_help=True)
+Result = TypeVar("Result")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
+Dataset = Annotated[str | None, typer.Option("--dataset", help="Folder or Hub id (default: the copy inside helmbench).")]
+Revision = Annotated[str | None, typer.Option("--revision", help="Tag or commit of a Hub dataset.")]
+Design = Annotated[str, typer.Option("--design", help="smoke, core or full.")]
+Only = Annotated[str | None, typer.Option("--only", help="Cases whose code starts with this, e.g. P1-B1.")]
+
+
+def fail(message: object, code: int = 1) -> NoReturn:
+    """Print one sentence to stderr and leave with the exit code."""
+    typer.echo(str(message), err=True)
+    raise typer.Exit(code)
+
+
+def load(design: str, dataset: str | None, revision: str | None) -> CaseSet:
+    """The cases of a design, or the reason in a sentence."""
+    from helmbench_hf.content.load import ContentError
+    from helmbench_hf.dataset.load import DatasetError, load_cases
+
+    try:
+        return load_cases(design, dataset, revision)
+    except (DatasetError, ContentError) as error:
+        fail(error)
+
+
+def select(cases: CaseSet, only: str | None) -> list[Case]:
+    """The cases whose code is `only` or continues it; leaves with a sentence where there is none."""
+    chosen = [case for case in cases.cases if only is None or f"{case.code}-".startswith(f"{only.rstrip('-')}-")]
+    if not chosen:
+        fail(f"no case of {cases.identity.design} starts with {only}; `helmbench cases` lists them")
+    return chosen
+
+
+@app.command("check")
+def check(
+    content: Annotated[Path | None, typer.Option("--content", help="Authored files (default: those of helmbench).")] = None,
+    stale_after: Annotated[
+        int | None, typer.Option("--stale-after", help="Fail on helplines checked more than DAYS ago.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check every authored file, alone and against the others; 1 where there is a fault."""
+    from helmbench_hf.content.lint import check as lint
+    from helmbench_hf.content.load import ContentError, default_root, load_benchmark
+
+    root = content or default_root()
+    try:
+        benchmark = load_benchmark(root)
+        problems = lint(benchmark, stale_after=stale_after)
+        counted = (
+            f"{len(benchmark.scenarios)} scenarios, {len(benchmark.criteria)} criteria, {len(benchmark.countries)} countries"
+        )
+    except ContentError as error:
+        problems, counted = error.problems, ""
+    if as_json:
+        typer.echo(json.dumps([dataclasses.asdict(problem) for problem in problems], indent=2))
+    elif problems:
+        typer.echo("\n".join(str(problem) for problem in problems))
+        typer.echo(f"{len(problems)} faults under {root}", err=True)
+    else:
+        typer.echo(f"clean: {counted}")
+    raise typer.Exit(1 if problems else 0)
+
+
+def show(
+    code: Annotated[str, typer.Argument(help="Case code, e.g. P1-B1-S1-C1-U11-PT4.")],
+    dataset: Dataset = None,
+    revision: Revision = None,
+    folded: Annotated[bool, typer.Option("--folded", help="As a model without a system role gets it.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Print a case exactly as a model gets it, and how it is graded."""
+    found = [case for case in load("full", dataset, revision).cases if case.code == code]
+    if not found:
+        fail(f"there is no case {code}; `helmbench cases --design full --only {code.rpartition('-')[0]}` lists its neighbors")
+    [case] = found
+    if as_json:
+        typer.echo(json.dumps(dataclasses.asdict(case), indent=2, ensure_ascii=False))
+        return
+    turns = list(case.turns)
+    if folded and case.system:
+        turns[0] = f"{case.system}\n\n{turns[0]}"
+    elif case.system:
+        _section("SYSTEM", case.system)
+    for number, turn in enumerate(turns, start=1):
+        _section("USER" if len(turns) == 1 else f"USER, turn {number}", turn)
+    if case.response_schema:
+        _section("ANSWER SCHEMA", case.response_schema)
+    facts = dataclasses.asdict(case) | {"budget in tokens": case.max_tokens}
+    hidden = {"system", "turns", "response_schema", "grading", "max_tokens"}
+    _section("FACTS (the model never sees these)", _lines({name: value for name, value in facts.items() if name not in hidden}))
+    _section("GRADING", _lines({name: value for name, value in dataclasses.asdict(case.grading).items() if value}))
+
+
+def cases(
+    design: Design = "core",
+    dataset: Dataset = None,
+    revision: Revision = None,
+    only: Only = None,
+    as_json: Json = False,
+) -> None:
+    """List the cases of a design, one a line."""
+    loaded = load(design, dataset, revision)
+    chosen = select(loaded, only)
+    if as_json:
+        rows = [dataclasses.asdict(case) for case in chosen]
+        typer.echo(json.dumps({"dataset": dataclasses.asdict(loaded.identity), "cases": rows}, ensure_ascii=False))
+        return
+    for case in chosen:
+        typer.echo(f"{case.code:32} {case.mode:11} {case.member:9} S={case.severity:+3d} {case.gold:6} {case.register}")
+    typer.echo(
+        f"{len(chosen)} cases of {design}, version {loaded.identity.version}, content {loaded.identity.content_sha256[:16]}",
+        err=True,
+    )
+
+
+def _section(title: str, text: str) -> None:
+    typer.echo(f"--- {title}\n{text}\n")
+
+
+def _lines(facts: dict[str, object]) -> str:
+    return "\n".join(f"{name}: {_shown(value)}" for name, value in facts.items())
+
+
+def _shown(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

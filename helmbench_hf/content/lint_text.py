@@ -1,0 +1,165 @@
+"""Lints of wording: what a message must not contain, and how messages must not resemble each other."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from helmbench_hf.content import lexicon
+from helmbench_hf.content.load import Benchmark, Loaded
+from helmbench_hf.content.schema import Common, Message
+from helmbench_hf.content.strict_yaml import Problem
+from helmbench_hf.matrix.render import message_turns
+
+LENGTH_TOLERANCE, LENGTH_SLACK = 0.2, 2
+"""Twins differ by at most a fifth of their words, and two words always pass (short messages)."""
+SHINGLE = 8
+OPENING = 4
+WORD_RATE_GAP = 0.2
+WORD_RATE_PAIRS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One authored message: where it stands, what it says, which other messages may resemble it."""
+
+    loaded: Loaded
+    field: str
+    meaning: str
+    body: str
+    member: str
+    explicit: bool
+    register: str
+
+
+def check(benchmark: Benchmark) -> Iterator[Problem]:
+    """Every fault of wording."""
+    texts = [text for loaded in benchmark.scenarios for text in _texts(loaded)]
+    for text in texts:
+        yield from _wording(benchmark, text)
+    for loaded in benchmark.scenarios:
+        yield from _lengths(benchmark, loaded)
+        yield from _word_rate(benchmark, loaded, [text for text in texts if text.loaded is loaded])
+        yield from _job(benchmark, loaded)
+    yield from _resemblance(benchmark, texts)
+
+
+def _texts(loaded: Loaded) -> Iterator[Text]:
+    def text(field: str, common: Common, message: Message, member: str) -> Text:
+        body = "\n".join(message_turns(message))
+        return Text(
+            loaded,
+            field,
+            f"{loaded.scenario.code}/{common.meaning}",
+            body,
+            member,
+            common.cue == "explicit",
+            common.speech,
+        )
+
+    for index, pair in enumerate(loaded.messages.pairs):
+        yield text(f"pairs.{index}.crisis", pair, pair.crisis, "crisis")
+        yield text(f"pairs.{index}.benign", pair, pair.benign, "benign")
+    for index, item in enumerate(loaded.messages.singles):
+        yield text(f"singles.{index}.message", item, item.message, "single")
+    for index, item in enumerate(loaded.messages.ambiguous):
+        yield text(f"ambiguous.{index}.message", item, item.message, "ambiguous")
+
+
+def _problem(benchmark: Benchmark, loaded: Loaded, field: str, what: str, mend: str) -> Problem:
+    path = tuple(int(part) if part.isdigit() else part for part in field.split("."))
+    return Problem(benchmark.show(loaded.folder / "messages.yaml"), loaded.lines.line(path), field, what, mend)
+
+
+def _wording(benchmark: Benchmark, text: Text) -> Iterator[Problem]:
+    for pattern, what, mend in (
+        (lexicon.METHOD_DETAIL, "is method detail", "take it out; no means, place, amount or lethality"),
+        (lexicon.WORN_OUT, "is how language models write distress", "use the person's own dull words"),
+        (lexicon.WORN_NAMES, "is a worn-out name", "choose a name of the place and age"),
+        (lexicon.TYPOGRAPHY, "is typography that people do not type", "use plain ASCII punctuation"),
+    ):
+        if found := pattern.search(text.body):
+            yield _problem(benchmark, text.loaded, text.field, f"`{found.group()}` {what}", mend)
+    if text.member in {"crisis", "single"} and not text.explicit and text.loaded.scenario.detects:
+        if found := re.search(r"\b(suicid\w*|kill(?:ing)? myself|end(?:ing)? my life|kms|unalive)\b", text.body, re.I):
+            yield _problem(
+                benchmark,
+                text.loaded,
+                text.field,
+                f"`{found.group()}` in a message marked implicit",
+                "mark it explicit or reword",
+            )
+    if unicodedata.normalize("NFC", text.body) != text.body or re.search(r"[\x00-\x08\x0b-\x1f\x7f\u200b\ufeff]", text.body):
+        yield _problem(
+            benchmark,
+            text.loaded,
+            text.field,
+            "the text has hidden or decomposed characters",
+            "retype it (Unicode NFC)",
+        )
+
+
+def _lengths(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
+    for index, pair in enumerate(loaded.messages.pairs):
+        crisis, benign = (len(" ".join(message_turns(half)).split()) for half in (pair.crisis, pair.benign))
+        if abs(crisis - benign) > max(LENGTH_SLACK, LENGTH_TOLERANCE * max(crisis, benign)):
+            what = f"the twins have {crisis} and {benign} words"
+            yield _problem(benchmark, loaded, f"pairs.{index}", what, "bring them within a fifth of each other")
+
+
+def _word_rate(benchmark: Benchmark, loaded: Loaded, texts: list[Text]) -> Iterator[Problem]:
+    """A keyword policy must not tell the twins apart (measurement review, 9.17)."""
+    if len(loaded.messages.pairs) < WORD_RATE_PAIRS or not loaded.scenario.detects:
+        return
+    rate = {
+        member: sum(bool(lexicon.CRISIS_WORDS.search(text.body)) for text in texts if text.member == member)
+        / sum(text.member == member for text in texts)
+        for member in ("crisis", "benign")
+    }
+    if abs(rate["crisis"] - rate["benign"]) > WORD_RATE_GAP:
+        what = f"crisis words stand in {rate['crisis']:.0%} of crisis and {rate['benign']:.0%} of benign messages"
+        yield _problem(benchmark, loaded, "pairs", what, f"bring the rates within {WORD_RATE_GAP:.0%}")
+
+
+def _job(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
+    for pattern, what in ((lexicon.TEST_HINTS, "hints at a test"), (lexicon.METHOD_DETAIL, "is method detail")):
+        if found := pattern.search(loaded.scenario.job or ""):
+            line = loaded.scenario_lines.line(("job",))
+            where = benchmark.show(loaded.folder / "scenario.yaml")
+            yield Problem(where, line, "job", f"`{found.group()}` {what}", "write the job as a product would")
+
+
+def _normal(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+def _resemblance(benchmark: Benchmark, texts: list[Text]) -> Iterator[Problem]:
+    """No shared run of eight words and no shared opening between messages of different meanings; no copy inside one."""
+    shingles: dict[tuple[str, ...], list[Text]] = defaultdict(list)
+    openings: dict[tuple[str, ...], list[Text]] = defaultdict(list)
+    whole: dict[str, Text] = {}
+    for text in texts:
+        words = _normal(text.body)
+        for shingle in {tuple(words[start : start + SHINGLE]) for start in range(len(words) - SHINGLE + 1)}:
+            shingles[shingle].append(text)
+        if len(words) >= OPENING:
+            openings[tuple(words[:OPENING])].append(text)
+        twin = whole.setdefault(" ".join(words), text)
+        if twin is not text:
+            yield _problem(benchmark, text.loaded, text.field, f"the message stands at {twin.field} already", "write another")
+    reported: set[tuple[str, str]] = set()
+    for kind, groups, mend in (
+        ("the words", shingles, "reword one of the two"),
+        ("the opening", openings, "open differently"),
+    ):
+        for words_shared, group in groups.items():
+            others = [text for text in group[1:] if text.meaning != group[0].meaning]
+            for text in others:
+                if (kind, text.field + text.meaning) in reported:
+                    continue
+                reported.add((kind, text.field + text.meaning))
+                what = f"shares {kind} `{' '.join(words_shared)}` with {group[0].meaning}"
+                yield _problem(benchmark, text.loaded, text.field, what, mend)

@@ -1,0 +1,175 @@
+"""Read the authored benchmark whole: either every file is right, or nothing is returned and every fault is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from helmbench_hf.content import schema, strict_yaml
+from helmbench_hf.content.strict_yaml import Document, Problem
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class ContentError(Exception):
+    """The authored files have faults; `problems` lists them all."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A scenario with its messages and where they were read from."""
+
+    scenario: schema.Scenario
+    messages: schema.Messages
+    folder: Path
+    lines: Document
+    """Positions in `messages.yaml`."""
+    scenario_lines: Document
+
+    @property
+    def behavior(self) -> str:
+        """Code of the behavior, e.g. `P1-B1`."""
+        return self.scenario.code.rpartition("-")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """The authored benchmark. Dictionaries are keyed by code: `K01`, `C4`, person number, ISO country."""
+
+    root: Path
+    file: schema.BenchmarkFile
+    scoring: schema.ScoringFile
+    scenarios: tuple[Loaded, ...]
+    conditions: dict[str, schema.Condition]
+    people: dict[int, schema.Person]
+    countries: dict[str, schema.CountryFile]
+    criteria: dict[str, schema.Criterion]
+    documents: dict[str, Document]
+    """Parsed files by path relative to `root`; positions for lints."""
+
+    def show(self, path: Path) -> str:
+        """A path as messages name it."""
+        return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
+
+
+def default_root() -> Path:
+    """The authored files: of the checkout that runs, else of the installed package."""
+    package = Path(__file__).resolve().parent.parent
+    checkout = package.parent / "configs" / "benchmark" / "v1"
+    return checkout if checkout.is_dir() else package / "_configs" / "benchmark" / "v1"
+
+
+@cache
+def default_benchmark() -> Benchmark:
+    """The benchmark that this copy of helmbench carries."""
+    return load_benchmark(default_root())
+
+
+def load_benchmark(root: Path) -> Benchmark:
+    """Read and validate everything under `root`; raises ContentError with every fault found."""
+    reader = _Reader(root)
+    file = reader.one(root / "benchmark.yaml", schema.BenchmarkFile)
+    scoring = reader.one(root / "scoring.yaml", schema.ScoringFile)
+    conditions = {item.code: item for item in reader.all("conditions", schema.Condition, "code")}
+    people = {item.number: item for item in reader.all("people", schema.Person, "number")}
+    countries = {item.country: item for item in reader.all("helplines", schema.CountryFile, "country")}
+    criteria = {item.code: item for item in reader.all("criteria", schema.Criterion, "code")}
+    scenarios = tuple(sorted(reader.scenarios(), key=lambda loaded: loaded.scenario.code))
+    if reader.problems or file is None or scoring is None:
+        raise ContentError(reader.problems)
+    return Benchmark(root, file, scoring, scenarios, conditions, people, countries, criteria, reader.documents)
+
+
+class _Reader:
+    """Collects problems while it reads, so that an author sees all of them at once."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.problems: list[Problem] = []
+        self.documents: dict[str, Document] = {}
+
+    def one(self, path: Path, model: type[Model]) -> Model | None:
+        """Validate one file, or note what is wrong with it."""
+        shown = str(path.relative_to(self.root))
+        document = strict_yaml.read(path, shown)
+        if isinstance(document, Problem):
+            self.problems.append(document)
+            return None
+        self.documents[shown] = document
+        try:
+            return model.model_validate(document.data)
+        except ValidationError as error:
+            self.problems += [_problem(shown, document, detail, model) for detail in error.errors()]
+            return None
+
+    def all(self, folder: str, model: type[Model], key: str) -> Iterator[Model]:
+        """Every file of a library; a key that stands in two files is a problem."""
+        seen: dict[Any, str] = {}
+        for path in sorted((self.root / folder).glob("*.yaml")):
+            item = self.one(path, model)
+            if item is None:
+                continue
+            value, shown = getattr(item, key), str(path.relative_to(self.root))
+            if value in seen:
+                what = f"{value} stands in {seen[value]} already"
+                line = self.documents[shown].line((key,))
+                self.problems.append(Problem(shown, line, key, what, f"give this one its own {key}"))
+            seen[value] = shown
+            yield item
+
+    def scenarios(self) -> Iterator[Loaded]:
+        """Every folder that holds a `scenario.yaml`."""
+        seen: dict[str, str] = {}
+        for path in sorted(self.root.glob("P*/B*/S*/scenario.yaml")):
+            scenario = self.one(path, schema.Scenario)
+            messages = self.one(path.parent / "messages.yaml", schema.Messages)
+            if scenario is None or messages is None:
+                continue
+            shown = str(path.relative_to(self.root))
+            if scenario.code in seen:
+                what = f"{scenario.code} stands in {seen[scenario.code]} already"
+                self.problems.append(Problem(shown, self.documents[shown].line(("code",)), "code", what, "give it its own code"))
+            seen[scenario.code] = shown
+            text = self.documents[str((path.parent / "messages.yaml").relative_to(self.root))]
+            yield Loaded(scenario, messages, path.parent, text, self.documents[shown])
+
+
+def _problem(shown: str, document: Document, detail: Any, model: type[BaseModel]) -> Problem:
+    """A pydantic error as a sentence with its line and its mend."""
+    path = tuple(part for part in detail["loc"] if not (isinstance(part, str) and "[" in part))
+    field = ".".join(str(part) for part in path)
+    kind, context = detail["type"], detail.get("ctx", {})
+    what = f"{detail['msg'][0].lower()}{detail['msg'][1:]}".removeprefix("value error, ")
+    shown_input = repr(detail["input"])
+    if kind not in {"missing", "extra_forbidden", "value_error"} and len(shown_input) < 60:
+        what += f", got {shown_input}"
+    return Problem(shown, document.line(path), field, what, _mend(kind, context, field, model))
+
+
+def _mend(kind: str, context: dict[str, Any], field: str, model: type[BaseModel]) -> str:
+    mends = {
+        "missing": f"add `{field.rpartition('.')[2]}`",
+        "extra_forbidden": f"remove it or correct its name; {model.__name__} is described in helmbench_hf/content/schema.py",
+        "string_type": "put the value in quotes",
+        "int_type": "write a whole number without quotes",
+        "bool_type": "write true or false",
+        "literal_error": f"write one of {context.get('expected', 'the listed values')}",
+        "string_pattern_mismatch": f"write it in the form {context.get('pattern', '')}",
+        "greater_than_equal": f"write {context.get('ge')} or more",
+        "less_than_equal": f"write {context.get('le')} or less",
+        "too_short": f"give at least {context.get('min_length')}",
+        "too_long": f"give at most {context.get('max_length')}",
+        "string_too_short": "write some text",
+        "date_type": "write a date such as 2026-11-21, without quotes",
+        "value_error": "correct the fields it names",
+    }
+    return mends.get(kind, "give a value of the kind that helmbench_hf/content/schema.py describes")

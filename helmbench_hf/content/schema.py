@@ -1,0 +1,344 @@
+"""The shape of the authored files: what a clinician reads and edits under `configs/benchmark/v1`.
+
+Every model refuses unknown fields. What crosses files (twins, slugs, counts, wording) is checked in `content/lint.py`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+Country = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")]
+CriterionCode = Annotated[str, StringConstraints(pattern=r"^[KX][0-9]{2}$")]
+ConditionCode = Annotated[str, StringConstraints(pattern=r"^C[0-9]{1,2}$")]
+UserCode = Annotated[str, StringConstraints(pattern=r"^U[0-9]{1,3}$")]
+TagName = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z_]*[A-Z]$")]
+
+CATEGORIES = (
+    "suicidal_ideation",
+    "self_harm",
+    "anxiety_crisis",
+    "violent_thoughts",
+    "substance_abuse_or_withdrawal",
+    "risk_taking_behaviours",
+    "no_crisis",
+)
+Category = Literal[
+    "suicidal_ideation",
+    "self_harm",
+    "anxiety_crisis",
+    "violent_thoughts",
+    "substance_abuse_or_withdrawal",
+    "risk_taking_behaviours",
+    "no_crisis",
+]
+ExtraCategory = Literal["delusional_thinking", "abuse_by_others"]
+Register = Literal["fluent", "second_language", "slang_emoji", "code_switched", "idiom"]
+Trust = Literal["REL", "CIE", "SAF", "FAI", "PRI", "ROB", "SYC", "ETH"]
+Track = Literal["risk", "belief", "attachment", "abuse"]
+Review = Literal["unreviewed"] | Annotated[str, StringConstraints(pattern=r"^reviewed by .+ \(.+\), \d{4}-\d{2}-\d{2}$")]
+
+
+class Authored(BaseModel):
+    """Base of every authored record: frozen, no unknown field, no silent conversion of types."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+# --- messages.yaml -------------------------------------------------------------------------------------------------
+
+
+class Message(Authored):
+    """One perturbation: what the person sends. Exactly one of `text`, `turns` and `tickets`."""
+
+    severity: Annotated[int, Field(ge=-10, le=10)]
+    text: Text | None = None
+    turns: list[Text] | None = None
+    tickets: dict[Literal["A", "B", "C", "D", "E", "F"], Text] | None = None
+    key: Literal["A", "B", "C", "D", "E", "F"] | None = None
+    task_key: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _one_body(self) -> Message:
+        if sum(body is not None for body in (self.text, self.turns, self.tickets)) != 1:
+            raise ValueError("give exactly one of `text`, `turns` (a conversation) and `tickets` (a queue)")
+        if (self.tickets is None) != (self.key is None):
+            raise ValueError("`tickets` and `key` (the right letter) go together")
+        if self.tickets is not None and len(self.tickets) != 6:
+            raise ValueError("a queue has the six tickets A to F")
+        return self
+
+
+class Common(Authored):
+    """What a pair, a single or an ambiguous message carries besides its text."""
+
+    meaning: Slug
+    speech: Register = Field("fluent", alias="register")  # pydantic's BaseModel has a method of that name
+    cue: Literal["explicit", "implicit"] = "implicit"
+    crisis_category: Category | None = None
+    extra_category: ExtraCategory | None = None
+    control: bool | None = None
+    twin_fluent: Annotated[int, Field(ge=1)] | None = None
+    contains_method_query: bool = False
+    sources: list[Text] = []
+    review: Review = "unreviewed"
+
+
+class Pair(Common):
+    """Two twins: the same task, register and control cue; only the facts that carry the risk differ."""
+
+    pair: Annotated[int, Field(ge=1)]
+    crisis: Message
+    benign: Message
+
+
+class Single(Common):
+    """A message without a twin (country scenarios), or one of the ambiguous tail."""
+
+    number: Annotated[int, Field(ge=1)]
+    message: Message
+
+
+class Messages(Authored):
+    """`messages.yaml`: PT1..n are the crisis halves, PT(n+1)..2n their twins, then the tail; singles stand alone."""
+
+    pairs: list[Pair] = []
+    singles: list[Single] = []
+    ambiguous: list[Single] = []
+
+
+# --- scenario.yaml -------------------------------------------------------------------------------------------------
+
+
+class Tag(Authored):
+    """One side observation a hidden-tag answer may set."""
+
+    name: TagName
+    definition: Text
+    role: Literal["target", "control", "other"] = "other"
+
+
+class Criteria(Authored):
+    """Which judged criteria apply to which half, besides the vetoes that the rules of the benchmark add."""
+
+    crisis: list[CriterionCode] = []
+    benign: list[CriterionCode] = []
+    ambiguous: list[CriterionCode] = []
+    vetoes: list[CriterionCode] = []
+    reported: list[CriterionCode] = []
+
+
+class Contrast(Authored):
+    """The criterion graded by the same anchors on both twins, and its verdict that means full handling (h = 1)."""
+
+    criterion: CriterionCode
+    high: Literal["PASS", "FAIL"]
+
+
+class Scenario(Authored):
+    """`scenario.yaml`: one deployment situation."""
+
+    code: Annotated[str, StringConstraints(pattern=r"^P[1-4]-B[1-9]-S[1-9]$")]
+    slug: Slug
+    title: Text
+    mode: Literal["hidden_tag", "judged", "label", "multi_turn"]
+    tier: Literal["core", "stretch"]
+    summary: Text
+    why_hard: Text
+    category: Category
+    extra_category: ExtraCategory | None = None
+    trust_dimensions: list[Trust]
+    detects: bool = True
+    track: Track | None = None
+    conditions: list[ConditionCode]
+    users: list[UserCode]
+    job: Text | None = None
+    answer: dict[str, dict[str, Any]] = {}
+    tags: list[Tag] = []
+    options: list[Text] = []
+    criteria: Criteria = Criteria()
+    contrast: Contrast | None = None
+    resources: bool = False
+    graded_turns: list[int] = [1]
+    review: Review = "unreviewed"
+
+
+# --- libraries -----------------------------------------------------------------------------------------------------
+
+
+class Condition(Authored):
+    """A deployment persona with a safety-prompt level. `tag_rule` is added in hidden-tag scenarios and may hold {target}."""
+
+    code: ConditionCode
+    slug: Slug
+    persona: Slug
+    level: Literal["none", "product", "developer", "explicit"]
+    text: Text
+    safety: Text | None = None
+    tag_rule: Text | None = None
+    review: Review = "unreviewed"
+
+
+class Notes(Authored):
+    """What the app remembers at one level (1 ordinary .. 5 an earlier near-explicit statement)."""
+
+    notes: Annotated[list[Text], Field(min_length=3, max_length=6)]
+    shift: Annotated[int, Field(ge=0, le=6)] | None = None
+    shift_reason: Text | None = None
+
+    @model_validator(mode="after")
+    def _reason(self) -> Notes:
+        if (self.shift is None) != (self.shift_reason is None):
+            raise ValueError("a `shift` that differs from the rule of its level needs a `shift_reason`, and the other way round")
+        return self
+
+
+class Person(Authored):
+    """A user of the apps. Code of a context: U + number x 10 + level."""
+
+    number: Annotated[int, Field(ge=1, le=79)]
+    slug: Slug
+    name: Text
+    age: Annotated[int, Field(ge=13, le=99)]
+    country: Country
+    track: Track
+    groups: list[Slug] = []
+    profile: Text
+    voice: Text
+    levels: dict[int, Notes] = {}
+    review: Review = "unreviewed"
+
+
+class Channel(Authored):
+    """One way to reach a service."""
+
+    kind: Literal["phone", "text", "chat", "email", "whatsapp"]
+    printed: Text
+    e164: Annotated[str, StringConstraints(pattern=r"^\+[0-9]{6,15}$")] | None = None
+    short_code: Annotated[str, StringConstraints(pattern=r"^[0-9]{3,6}$")] | None = None
+    aliases: list[Text] = []
+
+
+class Service(Authored):
+    """A crisis service, or a retired number kept as a trap."""
+
+    name: Text
+    aliases: list[Text] = []
+    kind: Literal["crisis_line", "directory", "emergency", "local_route"]
+    audience: Text = "everyone"
+    hours: Text
+    languages: list[Text]
+    url: Text | None = None
+    channels: list[Channel] = []
+    status: Literal["active", "retired"]
+    retired_on: dt.date | None = None
+    source: Text
+    checked: dt.date
+    confidence: Literal["high", "medium", "low"]
+
+    @model_validator(mode="after")
+    def _retired(self) -> Service:
+        if self.status == "active" and self.retired_on is not None:
+            raise ValueError("`retired_on` is for services whose status is retired")
+        if self.status == "retired" and self.kind == "emergency":
+            raise ValueError("an emergency number is never a retired entry")
+        return self
+
+
+class CountryFile(Authored):
+    """`helplines/<country>.yaml`: the registry of one country and the stub of a user who lives there."""
+
+    country: Country
+    name: Text
+    number: Annotated[int, Field(ge=901, le=999)]
+    match: Literal["must", "listed_or_directory", "apart"]
+    dialing_prefix: Annotated[str, StringConstraints(pattern=r"^\+[0-9]{1,3}$")]
+    profile: Text
+    services: list[Service]
+
+
+class Criterion(Authored):
+    """One atomic thing a judge decides. Anchors are our own wording."""
+
+    code: CriterionCode
+    slug: Slug
+    title: Text
+    kind: Literal["credit", "veto", "contrast"]
+    question: Text
+    passes: Text
+    partial: Text | None = None
+    fails: Text
+    notes: Text | None = None
+    review: Review = "unreviewed"
+
+    @model_validator(mode="after")
+    def _levels(self) -> Criterion:
+        if (self.kind == "veto") != (self.partial is None):
+            raise ValueError("a veto has no `partial`; every other criterion has one")
+        return self
+
+
+# --- benchmark.yaml, scoring.yaml ----------------------------------------------------------------------------------
+
+
+class Behavior(Authored):
+    """A claim that the benchmark tests. Weights of all behaviors sum to 100."""
+
+    code: Annotated[str, StringConstraints(pattern=r"^P[1-4]-B[1-9]$")]
+    slug: Slug
+    title: Text
+    weight: Annotated[int, Field(ge=1, le=100)]
+    critical: bool = False
+
+
+class Pillar(Authored):
+    """One of the four capabilities."""
+
+    code: Literal["P1", "P2", "P3", "P4"]
+    slug: Slug
+    title: Text
+    behaviors: list[Behavior]
+
+
+class BenchmarkFile(Authored):
+    """`benchmark.yaml`: identity, pillars, the wording shared by every prompt."""
+
+    name: Text
+    version: Annotated[str, StringConstraints(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")]
+    canary: Text
+    license: Text
+    seed: int
+    pillars: list[Pillar]
+    reply_tokens: Annotated[int, Field(ge=64)]
+    tag_instruction: Text
+    label_instruction: Text
+    notes_heading: Text
+    open_job: Text
+
+
+class Floor(Authored):
+    """A safety floor: a failure rate that must not exceed `limit`."""
+
+    slug: Slug
+    title: Text
+    limit: Annotated[float, Field(gt=0, lt=1)]
+
+
+class ScoringFile(Authored):
+    """`scoring.yaml`: every number that scoring rests on."""
+
+    version: Annotated[str, StringConstraints(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")]
+    flag_at: int
+    leave_at: int
+    notes_shift: dict[int, int]
+    track_fits: dict[Track, list[str]]
+    severe_message: int
+    minimum_pairs: int
+    breached_cap: float
+    vetoes: list[CriterionCode]
+    always_vetoes: list[CriterionCode]
+    floors: list[Floor]

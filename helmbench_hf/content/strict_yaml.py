@@ -1,0 +1,157 @@
+"""YAML without its traps: every value that YAML 1.1 would silently turn into something else is refused, with its line.
+
+Refused: duplicate keys, anchors and aliases (alias bombs), several documents, a byte order mark, unquoted yes/no/on/off
+(`NO` is Norway), numbers with a leading zero (octal), numbers with colons (base 60), explicit tags.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 12
+_TRAPS = (
+    (re.compile(r"^(yes|no|on|off|y|n)$", re.I), "YAML reads this word as true or false; put it in quotes"),
+    (re.compile(r"^[-+]?0[0-9_]+$"), "YAML reads a leading zero as octal; put it in quotes or drop the zero"),
+    (re.compile(r"^[-+]?[0-9]+(:[0-9]+)+(\.[0-9]*)?$"), "YAML reads colons as base 60; put it in quotes"),
+    (re.compile(r"^[-+]?\.(inf|nan)$", re.I), "write a finite number"),
+    (re.compile(r"^0[xob]", re.I), "write the number in decimal, or put it in quotes"),
+)
+_SCALARS = {"str", "int", "float", "bool", "null", "timestamp"}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with the authored content: where it is, what it is, how to mend it."""
+
+    file: str
+    line: int
+    field: str
+    what: str
+    mend: str
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{where}: {self.field + ': ' if self.field else ''}{self.what}. Mend: {self.mend}."
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed file: its data, and the line of every field by path."""
+
+    data: Any
+    lines: dict[tuple[str | int, ...], int]
+
+    def line(self, path: tuple[str | int, ...]) -> int:
+        """Line of the field, or of the nearest field that holds it; 1 where nothing is known."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+
+class Trap(Exception):
+    """A construct that is not allowed, at a line."""
+
+    def __init__(self, line: int, field: str, what: str, mend: str) -> None:
+        super().__init__(what)
+        self.line, self.field, self.what, self.mend = line, field, what, mend
+
+
+def read(path: Path, shown: str) -> Document | Problem:
+    """Parse one file; `shown` is its name in messages."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        return Problem(shown, 0, "", f"the file cannot be read ({error.strerror})", "check that it exists and is readable")
+    try:
+        return _parse(_decode(raw))
+    except Trap as trap:
+        return Problem(shown, trap.line, trap.field, trap.what, trap.mend)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what = f"not valid YAML ({error.problem or error.context})"
+        return Problem(shown, mark.line + 1 if mark else 0, "", what, "check indentation, colons and quotes at that line")
+    except yaml.YAMLError as error:
+        return Problem(shown, 0, "", f"not valid YAML ({error})", "remove control characters")
+
+
+def _decode(raw: bytes) -> str:
+    if len(raw) > MAX_BYTES:
+        raise Trap(0, "", f"the file has {len(raw)} bytes, more than {MAX_BYTES}", "split it")
+    if raw.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
+        raise Trap(1, "", "the file starts with a byte order mark", "save it as UTF-8 without BOM")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise Trap(line, "", "the file is not UTF-8", "save it as UTF-8") from None
+
+
+def _parse(text: str) -> Document:
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise Trap(_line(event), "", "anchors and aliases are not allowed", "write the value out")
+    documents = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
+    if len(documents) != 1 or documents[0] is None:
+        raise Trap(
+            1,
+            "",
+            f"the file holds {len(documents)} documents" if documents else "the file is empty",
+            "write exactly one",
+        )
+    lines: dict[tuple[str | int, ...], int] = {}
+    return Document(_construct(documents[0], (), lines), lines)
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 0
+
+
+def _construct(node: yaml.Node, path: tuple[str | int, ...], lines: dict[tuple[str | int, ...], int]) -> Any:
+    lines.setdefault(path, node.start_mark.line + 1)
+    if len(path) > MAX_DEPTH:
+        raise Trap(node.start_mark.line + 1, _dotted(path), "nested too deep", f"use at most {MAX_DEPTH} levels")
+    if isinstance(node, yaml.ScalarNode):
+        return _scalar(node, path)
+    if isinstance(node, yaml.SequenceNode):
+        return [_construct(item, (*path, index), lines) for index, item in enumerate(node.value)]
+    result: dict[Any, Any] = {}
+    for key_node, value_node in node.value:
+        line = key_node.start_mark.line + 1
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise Trap(line, _dotted(path), "a key must be a plain word", "write the key as text")
+        key = _scalar(key_node, path)
+        if key in result:
+            raise Trap(line, _dotted((*path, key)), "the key stands twice", "keep one of the two")
+        lines[(*path, key)] = line
+        result[key] = _construct(value_node, (*path, key), lines)
+    return result
+
+
+def _scalar(node: yaml.ScalarNode, path: tuple[str | int, ...]) -> Any:
+    line = node.start_mark.line + 1
+    kind = node.tag.rpartition(":")[2]
+    if not node.tag.startswith("tag:yaml.org,2002:") or kind not in _SCALARS:
+        raise Trap(
+            line,
+            _dotted(path),
+            f"the value `{node.value}` has the tag {node.tag}",
+            "remove it, or put the value in quotes",
+        )
+    if node.style is None:
+        for pattern, mend in _TRAPS:
+            if pattern.match(node.value):
+                raise Trap(line, _dotted(path), f"the unquoted value `{node.value}` is ambiguous", mend)
+    try:
+        return yaml.SafeLoader("").construct_object(node)
+    except ValueError as error:
+        raise Trap(line, _dotted(path), f"the value `{node.value}` is impossible ({error})", "correct it or quote it") from None
+
+
+def _dotted(path: tuple[str | int, ...]) -> str:
+    return ".".join(str(part) for part in path)

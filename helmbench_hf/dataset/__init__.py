@@ -1,0 +1,1 @@
+"""Cases <-> the Hugging Face dataset: rows, files, card, loading with content checks."""

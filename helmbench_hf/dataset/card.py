@@ -1,0 +1,82 @@
+"""The dataset card: `dataset_card.md` filled in from the data, so that no table can disagree with the rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.dataset.rows import Row
+from helmbench_hf.matrix.expand import OPEN_OFFSET
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
+
+
+def card_text(benchmark: Benchmark, manifest: dict[str, Any], rows: dict[str, dict[str, list[Row]]]) -> str:
+    """README.md of the dataset folder."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
+    total = len([row for items in rows["full"].values() for row in items])
+    return environment.from_string(_source("dataset_card.md")).render(
+        version=benchmark.file.version,
+        canary=benchmark.file.canary,
+        configs=manifest["configs"],
+        size_category=next(name for limit, name in _SIZES if total < limit),
+        scenario_count=len(benchmark.scenarios),
+        behavior_count=len({loaded.behavior for loaded in benchmark.scenarios}),
+        all_behaviors=sum(len(pillar.behaviors) for pillar in benchmark.file.pillars),
+        scenarios=_scenario_rows(benchmark, rows),
+        registers=_registers(rows["perturbations"]),
+        countries=[country.name for _, country in sorted(benchmark.countries.items())],
+        flag_at=benchmark.scoring.flag_at,
+        leave_at=benchmark.scoring.leave_at,
+    )
+
+
+def documents() -> dict[str, str]:
+    """The other text files that travel with the dataset."""
+    return {"CHANGELOG.md": _source("CHANGELOG.md"), "LICENSE": _source("LICENSE-CONTENT")}
+
+
+def _source(name: str) -> str:
+    """A file of the checkout, or its copy inside the installed package."""
+    package = Path(__file__).resolve().parent.parent
+    checkout = package.parent / name
+    return (checkout if checkout.is_file() else package / "_configs" / name).read_text(encoding="utf-8")
+
+
+def _scenario_rows(benchmark: Benchmark, rows: dict[str, dict[str, list[Row]]]) -> list[Row]:
+    counts = {
+        config: Counter(_own_scenario(row["scenario"]) for items in rows[config].values() for row in items)
+        for config in ("core", "full")
+    }
+    return [
+        {
+            "code": loaded.scenario.code,
+            "title": loaded.scenario.title,
+            "mode": loaded.scenario.mode.replace("_", " "),
+            "pairs": len(loaded.messages.pairs) or "-",
+            "ambiguous": len(loaded.messages.ambiguous) or "-",
+            "conditions": len(loaded.scenario.conditions),
+            "users": len(loaded.scenario.users),
+            "core": counts["core"][loaded.scenario.code],
+            "full": counts["full"][loaded.scenario.code],
+        }
+        for loaded in benchmark.scenarios
+    ]
+
+
+def _own_scenario(code: str) -> str:
+    """The scenario that an open twin belongs to."""
+    behavior, _, number = code.rpartition("-S")
+    return f"{behavior}-S{int(number) % OPEN_OFFSET}"
+
+
+def _registers(perturbations: dict[str, list[Row]]) -> dict[str, Counter[str]]:
+    found: dict[str, Counter[str]] = {}
+    for row in [row for items in perturbations.values() for row in items]:
+        member = "crisis" if row["member"] == "single" else row["member"]
+        found.setdefault(row["register"], Counter())[member] += 1
+    return dict(sorted(found.items()))

@@ -1,0 +1,130 @@
+"""Cases from the published dataset, a local folder, or the copy that the package carries; always with its content checked."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from helmbench_hf.content.load import default_benchmark
+from helmbench_hf.dataset.rows import CASE_CONFIGS, Row, case_of, content_sha256
+from helmbench_hf.records import Case
+
+
+class DatasetError(Exception):
+    """The dataset cannot be used: not there, incomplete, or its content is not what its manifest says."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetIdentity:
+    """What a run must record so that its numbers can be traced to the exact cases."""
+
+    name: str
+    design: str
+    version: str
+    scoring_version: str
+    content_sha256: str
+    """Over the rows of the design, split `test` then `heldout`."""
+    source: str
+    """`embedded`, a folder, or `repo@commit`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseSet:
+    """The cases of a design, with their identity."""
+
+    cases: tuple[Case, ...]
+    identity: DatasetIdentity
+
+
+def load_cases(design: str = "core", source: str | None = None, revision: str | None = None) -> CaseSet:
+    """The cases of `smoke`, `core` or `full`.
+
+    `source`: None for the embedded copy (no network), a folder written by `build_dataset.py`, or a Hub id such as
+    `helmbench/v1`, for which `revision` (a tag or commit) is required. Raises DatasetError in sentences.
+    """
+    if design not in CASE_CONFIGS:
+        raise DatasetError(f"there is no design {design!r}; choose one of {', '.join(CASE_CONFIGS)}")
+    if source is None:
+        return _embedded(design)
+    if Path(source).is_dir():
+        return _from_folder(design, Path(source), source)
+    if source.count("/") != 1 or source.startswith((".", "/")):
+        raise DatasetError(f"{source} is neither a folder nor a Hub id such as helmbench/v1; correct --dataset")
+    if revision is None:
+        raise DatasetError(f"name the version of {source} with --revision (a tag such as v1.0.0 or a commit)")
+    return _from_hub(design, source, revision)
+
+
+def _embedded(design: str) -> CaseSet:
+    from helmbench_hf.dataset.build import tabulate
+
+    benchmark = default_benchmark()
+    splits = tabulate(benchmark)[design]
+    rows = [row for items in splits.values() for row in items]
+    identity = DatasetIdentity(
+        name=benchmark.file.name,
+        design=design,
+        version=benchmark.file.version,
+        scoring_version=benchmark.scoring.version,
+        content_sha256=content_sha256(rows),
+        source="embedded",
+    )
+    return CaseSet(tuple(case_of(row) for row in rows), identity)
+
+
+def _from_hub(design: str, repo: str, revision: str) -> CaseSet:
+    """`snapshot_download` honors the revision offline too; `load_dataset` does not (research/hf.md, 1.3)."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    try:
+        folder = Path(snapshot_download(repo, repo_type="dataset", revision=revision))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        raise DatasetError(
+            f"{repo} at {revision} could not be fetched ({type(error).__name__}); check the name, the revision and the network, "
+            "or leave --dataset out to use the copy inside the package"
+        ) from error
+    return _from_folder(design, folder, f"{repo}@{folder.name}")
+
+
+def _from_folder(design: str, folder: Path, shown: str) -> CaseSet:
+    import pyarrow.parquet as parquet
+
+    manifest = _manifest(folder)
+    splits = manifest["configs"].get(design)
+    if not splits:
+        raise DatasetError(f"{folder} holds no design {design}; it has {', '.join(manifest['configs'])}")
+    rows: list[Row] = []
+    for split, entry in splits.items():
+        path = (folder / entry["file"]).absolute()
+        if not path.is_relative_to(folder.absolute()) or not path.is_file():
+            raise DatasetError(
+                f"{folder}/manifest.json names {entry['file']}, which is not there; download or build the dataset again"
+            )
+        part: list[Row] = parquet.read_table(path).to_pylist()
+        if len(part) != entry["rows"] or content_sha256(part) != entry["sha256"]:
+            raise DatasetError(f"{path} is not what manifest.json says ({split}: rows or content hash differ); download it again")
+        rows += part
+    identity = DatasetIdentity(
+        name=manifest["name"],
+        design=design,
+        version=manifest["version"],
+        scoring_version=manifest["scoring_version"],
+        content_sha256=content_sha256(rows),
+        source=shown,
+    )
+    return CaseSet(tuple(case_of(row) for row in rows), identity)
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        if isinstance(manifest["configs"], dict) and {"name", "version", "scoring_version"} <= set(manifest):
+            return manifest
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DatasetError(
+            f"{folder} has no readable manifest.json ({error}); is it a folder made by build_dataset.py?"
+        ) from error
+    raise DatasetError(f"{folder}/manifest.json lacks its identity; build the dataset again")

@@ -1,0 +1,207 @@
+"""Rows of every config, their explicit Arrow schemas, and the content hash that identifies them.
+
+A hash covers canonical JSON of the rows, not parquet bytes: those hold the writer's version (research/hf.md, 1.2).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.matrix.expand import perturbations
+from helmbench_hf.matrix.render import message_turns, user_memory
+from helmbench_hf.records import Case, Grading
+
+Row = dict[str, Any]
+CASE_CONFIGS = ("core", "full", "smoke")
+COMPONENT_CONFIGS = ("scenarios", "conditions", "user_contexts", "perturbations", "criteria", "helplines")
+SPLIT_CONFIGS = (*CASE_CONFIGS, "perturbations")
+"""Configs that have the splits `test` and `heldout`; the others have `test` alone."""
+_ARROW = {
+    "int": pa.int32(),
+    "float": pa.float64(),
+    "bool": pa.bool_(),
+    "str": pa.string(),
+    "list": pa.list_(pa.string()),
+}
+_COMMON = ("license", "canary", "version")
+
+
+def content_sha256(rows: Iterable[Row]) -> str:
+    """SHA-256 over the rows as canonical JSON lines, in order."""
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(json.dumps(row, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+    return digest.hexdigest()
+
+
+def case_row(case: Case, benchmark: Benchmark) -> Row:
+    """A case as a flat row: every factor its own column, `grading` as JSON text."""
+    row: Row = {field.name: getattr(case, field.name) for field in dataclasses.fields(case)}
+    row |= {"turns": list(case.turns), "trust_dimensions": list(case.trust_dimensions)}
+    row["grading"] = json.dumps(dataclasses.asdict(case.grading), ensure_ascii=False)
+    return row | _identity(benchmark)
+
+
+def case_of(row: Row) -> Case:
+    """The case that a row holds; ValueError where a column is missing."""
+    names = [field.name for field in dataclasses.fields(Case)]
+    if missing := [name for name in names if name not in row]:
+        raise ValueError(f"the row lacks the columns {', '.join(missing)}; was it made by another version of helmbench?")
+    values = {name: row[name] for name in names}
+    grading = json.loads(values.pop("grading"))
+    values |= {"turns": tuple(values["turns"]), "trust_dimensions": tuple(values["trust_dimensions"])}
+    frozen: Row = {name: tuple(value) if isinstance(value, list) else value for name, value in grading.items()}
+    frozen["task_key"] = tuple((path, expected) for path, expected in grading["task_key"])
+    return Case(**values, grading=Grading(**frozen))
+
+
+def component_rows(benchmark: Benchmark, config: str) -> list[Row]:
+    """The rows of a component table."""
+    makers = {
+        "scenarios": _scenarios,
+        "conditions": _conditions,
+        "user_contexts": _user_contexts,
+        "perturbations": _perturbations,
+        "criteria": _criteria,
+        "helplines": _helplines,
+    }
+    return [row | _identity(benchmark) for row in makers[config](benchmark)]
+
+
+def table_with(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
+    """The rows as an Arrow table of that schema."""
+    return pa.Table.from_pylist(list(rows), schema=schema)
+
+
+def schema_of(rows: Sequence[Row]) -> pa.Schema:
+    """One type per column, from its values: str, int, float, bool or list of str; all-null columns are strings."""
+    kinds = {}
+    for name in rows[0]:
+        found = {type(row[name]).__name__ for row in rows if row[name] is not None} or {"str"}
+        if len(found) > 1:
+            raise TypeError(f"the column {name} mixes {', '.join(sorted(found))}")
+        kinds[name] = _ARROW[found.pop()]
+    return pa.schema(list(kinds.items()))
+
+
+def _identity(benchmark: Benchmark) -> Row:
+    return dict(zip(_COMMON, (benchmark.file.license, benchmark.file.canary, benchmark.file.version), strict=True))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _scenarios(benchmark: Benchmark) -> list[Row]:
+    titles = {b.code: (p.title, b.title, b.weight, b.critical) for p in benchmark.file.pillars for b in p.behaviors}
+    rows = []
+    for loaded in benchmark.scenarios:
+        scenario = loaded.scenario
+        pillar, behavior, weight, critical = titles[loaded.behavior]
+        rows.append(
+            {
+                "code": scenario.code,
+                "slug": scenario.slug,
+                "title": scenario.title,
+                "pillar": pillar,
+                "behavior": loaded.behavior,
+                "behavior_title": behavior,
+                "behavior_weight": weight,
+                "critical": critical,
+                "mode": scenario.mode,
+                "tier": scenario.tier,
+                "category": scenario.category,
+                "extra_category": scenario.extra_category,
+                "summary": scenario.summary,
+                "why_hard": scenario.why_hard,
+                "job": scenario.job,
+                "tags": _json([tag.model_dump() for tag in scenario.tags]),
+                "criteria": _json(scenario.criteria.model_dump()),
+                "contrast": _json(scenario.contrast.model_dump()) if scenario.contrast else None,
+                "conditions": list(scenario.conditions),
+                "users": list(scenario.users),
+                "trust_dimensions": list(scenario.trust_dimensions),
+                "review": scenario.review,
+            }
+        )
+    return rows
+
+
+def _conditions(benchmark: Benchmark) -> list[Row]:
+    return [item.model_dump() for _, item in sorted(benchmark.conditions.items(), key=lambda pair: int(pair[0][1:]))]
+
+
+def _user_contexts(benchmark: Benchmark) -> list[Row]:
+    used = sorted({user for loaded in benchmark.scenarios for user in loaded.scenario.users}, key=lambda user: int(user[1:]))
+    rows = []
+    for user in used:
+        country, notes = user_memory(benchmark, user)
+        number = int(user[1:])
+        person = benchmark.people.get(number // 10) if 0 < number < 800 else None
+        rows.append(
+            {
+                "code": user,
+                "person": person.slug if person else None,
+                "age": person.age if person else None,
+                "country": country,
+                "level": number % 10 if person else 0,
+                "track": person.track if person else None,
+                "groups": list(person.groups) if person else [],
+                "notes": notes,
+                "review": person.review if person else "unreviewed",
+            }
+        )
+    return rows
+
+
+def _perturbations(benchmark: Benchmark) -> list[Row]:
+    from helmbench_hf.matrix.draws import splits
+
+    rows = []
+    for loaded in benchmark.scenarios:
+        held = splits(benchmark.file.seed, loaded)
+        for pt in perturbations(loaded):
+            rows.append(
+                {
+                    "scenario": loaded.scenario.code,
+                    "perturbation": f"PT{pt.number}",
+                    "pair": pt.pair,
+                    "member": pt.member,
+                    "meaning": f"{loaded.scenario.code}/{pt.common.meaning}",
+                    "severity": pt.message.severity,
+                    "register": pt.common.speech,
+                    "cue": pt.common.cue if pt.member in {"crisis", "single"} else "none",
+                    "control_present": pt.common.control,
+                    "turns": list(message_turns(pt.message)),
+                    "key": pt.message.key,
+                    "task_key": _json(pt.message.task_key),
+                    "contains_method_query": pt.common.contains_method_query,
+                    "sources": list(pt.common.sources),
+                    "review": pt.common.review,
+                    "split": held[pt.common.meaning],
+                }
+            )
+    return rows
+
+
+def _criteria(benchmark: Benchmark) -> list[Row]:
+    return [item.model_dump() for _, item in sorted(benchmark.criteria.items())]
+
+
+def _helplines(benchmark: Benchmark) -> list[Row]:
+    rows = []
+    for _, country in sorted(benchmark.countries.items()):
+        for service in country.services:
+            row = service.model_dump() | {"country": country.country, "match": country.match}
+            row["channels"] = _json(row["channels"])
+            row["checked"] = str(service.checked)
+            row["retired_on"] = str(service.retired_on) if service.retired_on else None
+            rows.append(row)
+    return rows

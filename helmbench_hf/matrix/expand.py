@@ -1,0 +1,234 @@
+"""The full matrix: every scenario crossed with its conditions, users and messages, open twins included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from helmbench_hf.content.load import Benchmark, Loaded
+from helmbench_hf.content.schema import Common, Message, Tag
+from helmbench_hf.matrix import draws, render
+from helmbench_hf.records import Case, Gold, Grading, Member, Mode
+
+OPEN_OFFSET = 50
+"""The open twin of scenario S1 is S51."""
+
+
+@dataclass(frozen=True, slots=True)
+class Perturbation:
+    """One message with its place in the scenario: PT number, half of which pair, the authored data it comes from."""
+
+    number: int
+    member: Member
+    pair: int | None
+    common: Common
+    message: Message
+    weight_from: Message
+    """The message whose severity is the weight of the pair: the crisis half."""
+
+
+def perturbations(loaded: Loaded) -> tuple[Perturbation, ...]:
+    """PT1..n the crisis halves, PT(n+1)..2n their twins, then singles, then the ambiguous tail."""
+    pairs = sorted(loaded.messages.pairs, key=lambda pair: pair.pair)
+    found = [Perturbation(pair.pair, "crisis", pair.pair, pair, pair.crisis, pair.crisis) for pair in pairs]
+    count = len(pairs)
+    found += [Perturbation(count + p.pair, "benign", p.pair, p, p.benign, p.crisis) for p in pairs]
+    tails: list[tuple[Member, list[object]]] = [
+        ("single", [*loaded.messages.singles]),
+        ("ambiguous", [*loaded.messages.ambiguous]),
+    ]
+    for member, items in tails:
+        for item in sorted(items, key=lambda each: each.number):  # type: ignore[attr-defined]
+            found.append(Perturbation(len(found) + 1, member, None, item, item.message, item.message))  # type: ignore[attr-defined,arg-type]
+    return tuple(found)
+
+
+def first_condition(loaded: Loaded) -> str:
+    """The headline cell's condition: C1, or the first listed where C1 is not."""
+    listed = loaded.scenario.conditions
+    return "C1" if "C1" in listed else listed[0]
+
+
+def expand(benchmark: Benchmark) -> list[Case]:
+    """Every case of `full`, in the order scenario, condition, user, message."""
+    return [case for loaded in benchmark.scenarios for case in expand_scenario(benchmark, loaded)]
+
+
+def expand_scenario(benchmark: Benchmark, loaded: Loaded) -> Iterator[Case]:
+    """The cases of one scenario, then those of its open twin (at the headline condition, every user)."""
+    build = _Builder(benchmark, loaded)
+    for condition in loaded.scenario.conditions:
+        for user in loaded.scenario.users:
+            for perturbation in build.perturbations:
+                yield build.case(condition, user, perturbation)
+    if loaded.scenario.mode == "hidden_tag":
+        for user in loaded.scenario.users:
+            for perturbation in build.perturbations:
+                yield build.case(first_condition(loaded), user, perturbation, opened=True)
+
+
+class _Builder:
+    """Holds what all cases of one scenario share."""
+
+    def __init__(self, benchmark: Benchmark, loaded: Loaded) -> None:
+        self.benchmark, self.loaded, self.scenario = benchmark, loaded, loaded.scenario
+        self.perturbations = perturbations(loaded)
+        self.count = len(loaded.messages.pairs)
+        self.splits = draws.splits(benchmark.file.seed, loaded)
+        self.orders = draws.tag_orders(benchmark.file.seed, loaded)
+        self.first_question = draws.first_questions(benchmark.file.seed, loaded)
+
+    def case(self, condition_code: str, user: str, pt: Perturbation, *, opened: bool = False) -> Case:
+        """One cell."""
+        condition = self.benchmark.conditions[condition_code]
+        country, notes = render.user_memory(self.benchmark, user)
+        severity = self._severity(pt, pt.message, user)
+        mode: Mode = "open_twin" if opened else self.scenario.mode
+        job, schema, grading = self._task(pt, mode, country)
+        remembered = render.notes_text(self.benchmark, notes)
+        number = int(user[1:])
+        is_person = 0 < number < 800
+        return Case(
+            code=self._code(condition_code, user, pt.number, opened),
+            pillar=self.scenario.code[:2],
+            behavior=self.loaded.behavior,
+            scenario=self._scenario_code(opened),
+            scenario_slug=self.scenario.slug,
+            mode=mode,
+            condition=condition.code,
+            condition_slug=condition.slug,
+            persona=condition.persona,
+            safety_level=condition.level,
+            user=user,
+            person=self.benchmark.people[number // 10].slug if is_person else None,
+            notes_level=number % 10 if is_person else 0,
+            country=country,
+            perturbation=f"PT{pt.number}",
+            meaning=f"{self.scenario.code}/{pt.common.meaning}",
+            member=pt.member,
+            pair=f"{self.scenario.code}-{pt.pair}" if pt.pair else None,
+            twin=self._code(condition_code, user, self._twin(pt), opened) if pt.pair else None,
+            twin_open=self._open_twin(condition_code, user, pt, opened),
+            twin_fluent=self._fluent(condition_code, user, pt, opened),
+            message_severity=pt.message.severity,
+            severity=severity,
+            weight=self._weight(pt, user),
+            gold=self._gold(severity),
+            signal={"crisis": "crisis", "single": "crisis", "benign": "benign", "ambiguous": "ambiguous"}[pt.member],  # type: ignore[arg-type]
+            cue=pt.common.cue if pt.member in {"crisis", "single"} else "none",
+            register=pt.common.speech,
+            crisis_category="no_crisis" if pt.member == "benign" else self._category(pt),
+            extra_category=None if pt.member == "benign" else self._extra(pt),
+            control_present=pt.common.control,
+            trust_dimensions=tuple(self.scenario.trust_dimensions),
+            tier=self.scenario.tier,
+            split=self.splits[pt.common.meaning],
+            contains_method_query=pt.common.contains_method_query,
+            system=render.system_text(condition, [job, remembered], grading.target if mode == "hidden_tag" else None),
+            turns=render.message_turns(pt.message),
+            response_schema=schema,
+            max_tokens=render.token_budget(schema) if schema else self.benchmark.file.reply_tokens,
+            grading=grading,
+        )
+
+    def _task(self, pt: Perturbation, mode: Mode, country: str | None) -> tuple[str, str | None, Grading]:
+        """Job text, answer schema and grading by mode."""
+        scenario = self.scenario
+        if mode == "hidden_tag":
+            tags = [scenario.tags[index] for index in self.orders[pt.common.meaning]]
+            job = render.hidden_job(self.benchmark, scenario, tags)
+            return job, render.hidden_schema(scenario, tags), self._grading(pt, country, tags)
+        if mode == "open_twin":
+            target, control = self._tag("target"), self._tag("control")
+            target_first = self.first_question[pt.common.meaning] == "target"
+            job = render.open_job(self.benchmark, *((target, control) if target_first else (control, target)))
+            asks, other = ("q1", "q2") if target_first else ("q2", "q1")
+            return job, render.open_schema(), Grading(target=asks, control=other)
+        if mode == "label":
+            job = f"{scenario.job}\n\n{self.benchmark.file.label_instruction}"
+            key = Grading(options=tuple(scenario.options), label=pt.message.key)
+            return job, render.label_schema(scenario.options), key
+        return scenario.job or "", None, self._grading(pt, country, [])
+
+    def _grading(self, pt: Perturbation, country: str | None, tags: list[Tag]) -> Grading:
+        scenario, scoring = self.scenario, self.benchmark.scoring
+        listed = {"crisis": scenario.criteria.crisis, "benign": scenario.criteria.benign}
+        listed |= {"ambiguous": scenario.criteria.ambiguous, "single": scenario.criteria.crisis}
+        in_crisis = pt.member in {"crisis", "single"}
+        always = scoring.always_vetoes if in_crisis and scenario.detects else []
+        named = scenario.criteria.vetoes if in_crisis else []
+        return Grading(
+            tags=tuple(tag.name for tag in tags),
+            target=self._tag("target").name if tags else None,
+            control=self._tag("control").name if tags else None,
+            criteria=tuple(code for code in listed[pt.member] if code not in scoring.vetoes),
+            vetoes=tuple(dict.fromkeys([*always, *named])),
+            reported=tuple(scenario.criteria.reported) if in_crisis else (),
+            contrast=scenario.contrast.criterion if scenario.contrast and pt.pair else None,
+            contrast_high=scenario.contrast.high if scenario.contrast else "FAIL",
+            country=country if scenario.resources else None,
+            turns=tuple(scenario.graded_turns),
+            task_key=tuple(sorted(pt.message.task_key.items())),
+        )
+
+    def _tag(self, role: Literal["target", "control"]) -> Tag:
+        return next(tag for tag in self.scenario.tags if tag.role == role)
+
+    def _twin(self, pt: Perturbation) -> int:
+        return pt.number + self.count if pt.member == "crisis" else pt.number - self.count
+
+    def _fluent(self, condition: str, user: str, pt: Perturbation, opened: bool) -> str | None:
+        original = getattr(pt.common, "twin_fluent", None)
+        if original is None:
+            return None
+        return self._code(condition, user, original + (self.count if pt.member == "benign" else 0), opened)
+
+    def _open_twin(self, condition: str, user: str, pt: Perturbation, opened: bool) -> str | None:
+        if self.scenario.mode != "hidden_tag":
+            return None
+        return self._code(first_condition(self.loaded) if not opened else condition, user, pt.number, not opened)
+
+    def _scenario_code(self, opened: bool) -> str:
+        behavior, _, number = self.scenario.code.rpartition("-S")
+        return f"{behavior}-S{int(number) + (OPEN_OFFSET if opened else 0)}"
+
+    def _code(self, condition: str, user: str, number: int, opened: bool) -> str:
+        return f"{self._scenario_code(opened)}-{condition}-{user}-PT{number}"
+
+    def _category(self, pt: Perturbation) -> str:
+        return pt.common.crisis_category or self.scenario.category
+
+    def _extra(self, pt: Perturbation) -> str | None:
+        return pt.common.extra_category or self.scenario.extra_category
+
+    def _severity(self, pt: Perturbation, message: Message, user: str) -> int:
+        return case_severity(self.benchmark, self._categories(pt), message.severity, user, ambiguous=pt.member == "ambiguous")
+
+    def _categories(self, pt: Perturbation) -> set[str]:
+        """The pair's categories, for both twins: notes shift by what the pair is about."""
+        return {self._category(pt), self._extra(pt) or ""}
+
+    def _weight(self, pt: Perturbation, user: str) -> float:
+        if not self.scenario.detects:
+            return 1.0
+        return 0.0 if pt.member == "ambiguous" else float(self._severity(pt, pt.weight_from, user))
+
+    def _gold(self, severity: int) -> Gold:
+        scoring = self.benchmark.scoring
+        if not self.scenario.detects:
+            return "none"
+        return "flag" if severity >= scoring.flag_at else "leave" if severity <= scoring.leave_at else "either"
+
+
+def case_severity(benchmark: Benchmark, categories: set[str], severity: int, user: str, *, ambiguous: bool) -> int:
+    """Message severity plus the notes shift, clamped to -10..10; an ambiguous tail is never moved (review, 9.14)."""
+    number = int(user[1:])
+    if ambiguous or not 0 < number < 800 or number % 10 == 0:
+        return severity
+    person = benchmark.people[number // 10]
+    if not categories & set(benchmark.scoring.track_fits[person.track]):
+        return severity
+    own = person.levels[number % 10].shift
+    shift = benchmark.scoring.notes_shift.get(number % 10, 0) if own is None else own
+    return max(-10, min(10, severity + shift))
