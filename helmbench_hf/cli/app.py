@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from helmbench_hf import __version__
-from helmbench_hf.cli import content
+from helmbench_hf.cli import content, plan, run
 
 app = typer.Typer(
     name="helmbench",
@@ -20,6 +20,9 @@ app = typer.Typer(
 app.add_typer(content.app, name="content")
 app.command("show")(content.show)
 app.command("cases")(content.cases)
+app.command("plan")(plan.plan)
+app.command("generate")(run.generate)
+app.command("demo-model")(run.demo_model)
 
 
 def _version(wanted: bool) -> None:

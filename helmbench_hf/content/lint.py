@@ -19,7 +19,7 @@ CONTROL_GAP = 1.0
 
 def check(benchmark: Benchmark, *, stale_after: int | None = None, today: dt.date | None = None) -> list[Problem]:
     """Every fault across the authored files; `stale_after` in days makes old helpline entries faults."""
-    problems = [*_weights(benchmark), *lint_library.check(benchmark, stale_after, today or dt.date.today())]
+    problems = [*_strays(benchmark), *_weights(benchmark), *lint_library.check(benchmark, stale_after, today or dt.date.today())]
     per_scenario: tuple[Callable[[Benchmark, Loaded], Iterator[Problem]], ...] = (
         _place,
         _references,
@@ -50,6 +50,13 @@ def in_messages(benchmark: Benchmark, loaded: Loaded, field: str, what: str, men
 
 def _path(field: str) -> tuple[str | int, ...]:
     return tuple(int(part) if part.isdigit() else part for part in field.split("."))
+
+
+def _strays(benchmark: Benchmark) -> Iterator[Problem]:
+    """A file in the wrong place would be left out in silence."""
+    for path in sorted(benchmark.root.rglob("*")):
+        if path.suffix in {".yaml", ".yml"} and benchmark.show(path) not in benchmark.documents:
+            yield Problem(benchmark.show(path), 0, "", "the file is not read", "move it to its place, as .yaml, or remove it")
 
 
 def _weights(benchmark: Benchmark) -> Iterator[Problem]:

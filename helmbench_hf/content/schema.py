@@ -6,7 +6,7 @@ Every model refuses unknown fields. What crosses files (twins, slugs, counts, wo
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
@@ -14,8 +14,8 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Country = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")]
 CriterionCode = Annotated[str, StringConstraints(pattern=r"^[KX][0-9]{2}$")]
-ConditionCode = Annotated[str, StringConstraints(pattern=r"^C[0-9]{1,2}$")]
-UserCode = Annotated[str, StringConstraints(pattern=r"^U[0-9]{1,3}$")]
+ConditionCode = Annotated[str, StringConstraints(pattern=r"^C[1-9][0-9]?$")]
+UserCode = Annotated[str, StringConstraints(pattern=r"^U(0|[1-9][0-9]{0,2})$")]
 TagName = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z_]*[A-Z]$")]
 
 CATEGORIES = (
@@ -40,7 +40,7 @@ ExtraCategory = Literal["delusional_thinking", "abuse_by_others"]
 Register = Literal["fluent", "second_language", "slang_emoji", "code_switched", "idiom"]
 Trust = Literal["REL", "CIE", "SAF", "FAI", "PRI", "ROB", "SYC", "ETH"]
 Track = Literal["risk", "belief", "attachment", "abuse"]
-Review = Literal["unreviewed"] | Annotated[str, StringConstraints(pattern=r"^reviewed by .+ \(.+\), \d{4}-\d{2}-\d{2}$")]
+Review = Annotated[str, StringConstraints(pattern=r"^(unreviewed|reviewed by .+ \(.+\), \d{4}-\d{2}-\d{2})$")]
 
 
 class Authored(BaseModel):
@@ -335,10 +335,16 @@ class ScoringFile(Authored):
     flag_at: int
     leave_at: int
     notes_shift: dict[int, int]
-    track_fits: dict[Track, list[str]]
+    track_fits: dict[Track, list[Literal[Category, ExtraCategory]]]
     severe_message: int
     minimum_pairs: int
     breached_cap: float
     vetoes: list[CriterionCode]
     always_vetoes: list[CriterionCode]
     floors: list[Floor]
+
+    @model_validator(mode="after")
+    def _tracks(self) -> ScoringFile:
+        if missing := sorted(set(get_args(Track)) - set(self.track_fits)):
+            raise ValueError(f"`track_fits` lacks {', '.join(missing)}")
+        return self

@@ -6,12 +6,14 @@ Refused: duplicate keys, anchors and aliases (alias bombs), several documents, a
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+from yaml.reader import Reader
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 12
@@ -20,7 +22,7 @@ _TRAPS = (
     (re.compile(r"^[-+]?0[0-9_]+$"), "YAML reads a leading zero as octal; put it in quotes or drop the zero"),
     (re.compile(r"^[-+]?[0-9]+(:[0-9]+)+(\.[0-9]*)?$"), "YAML reads colons as base 60; put it in quotes"),
     (re.compile(r"^[-+]?\.(inf|nan)$", re.I), "write a finite number"),
-    (re.compile(r"^0[xob]", re.I), "write the number in decimal, or put it in quotes"),
+    (re.compile(r"^[-+]?0[xob]", re.I), "write the number in decimal, or put it in quotes"),
 )
 _SCALARS = {"str", "int", "float", "bool", "null", "timestamp"}
 
@@ -73,11 +75,10 @@ def read(path: Path, shown: str) -> Document | Problem:
     except Trap as trap:
         return Problem(shown, trap.line, trap.field, trap.what, trap.mend)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        at_end = "end of stream" in (error.problem or "")  # then the place where it began helps more
+        mark = (error.context_mark if at_end else None) or error.problem_mark or error.context_mark
         what = f"not valid YAML ({error.problem or error.context})"
         return Problem(shown, mark.line + 1 if mark else 0, "", what, "check indentation, colons and quotes at that line")
-    except yaml.YAMLError as error:
-        return Problem(shown, 0, "", f"not valid YAML ({error})", "remove control characters")
 
 
 def _decode(raw: bytes) -> str:
@@ -86,26 +87,35 @@ def _decode(raw: bytes) -> str:
     if raw.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
         raise Trap(1, "", "the file starts with a byte order mark", "save it as UTF-8 without BOM")
     try:
-        return raw.decode("utf-8")
+        text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise Trap(line, "", "the file is not UTF-8", "save it as UTF-8") from None
+    if found := Reader.NON_PRINTABLE.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise Trap(line, "", f"the file holds the control character U+{ord(found.group()):04X}", "remove it, or save as UTF-8")
+    return text
 
 
 def _parse(text: str) -> Document:
+    documents = depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise Trap(_line(event), "", "anchors and aliases are not allowed", "write the value out")
-    documents = list(yaml.compose_all(text, Loader=yaml.SafeLoader))
-    if len(documents) != 1 or documents[0] is None:
-        raise Trap(
-            1,
-            "",
-            f"the file holds {len(documents)} documents" if documents else "the file is empty",
-            "write exactly one",
-        )
+        if isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag is not None:
+            raise Trap(_line(event), "", f"a value has the tag {event.tag}", "remove it, or put the value in quotes")
+        if documents > 1:
+            raise Trap(_line(event), "", "the file holds 2 documents or more", "write exactly one")
+        if depth > MAX_DEPTH:  # before anything recursive reads it
+            raise Trap(_line(event), "", "nested too deep", f"use at most {MAX_DEPTH} levels")
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
     lines: dict[tuple[str | int, ...], int] = {}
-    return Document(_construct(documents[0], (), lines), lines)
+    data = None if root is None else _construct(root, (), lines)
+    if data is None:
+        raise Trap(1, "", "the file is empty", "write exactly one document")
+    return Document(data, lines)
 
 
 def _line(event: yaml.Event) -> int:
@@ -114,8 +124,6 @@ def _line(event: yaml.Event) -> int:
 
 def _construct(node: yaml.Node, path: tuple[str | int, ...], lines: dict[tuple[str | int, ...], int]) -> Any:
     lines.setdefault(path, node.start_mark.line + 1)
-    if len(path) > MAX_DEPTH:
-        raise Trap(node.start_mark.line + 1, _dotted(path), "nested too deep", f"use at most {MAX_DEPTH} levels")
     if isinstance(node, yaml.ScalarNode):
         return _scalar(node, path)
     if isinstance(node, yaml.SequenceNode):
@@ -136,21 +144,19 @@ def _construct(node: yaml.Node, path: tuple[str | int, ...], lines: dict[tuple[s
 def _scalar(node: yaml.ScalarNode, path: tuple[str | int, ...]) -> Any:
     line = node.start_mark.line + 1
     kind = node.tag.rpartition(":")[2]
-    if not node.tag.startswith("tag:yaml.org,2002:") or kind not in _SCALARS:
-        raise Trap(
-            line,
-            _dotted(path),
-            f"the value `{node.value}` has the tag {node.tag}",
-            "remove it, or put the value in quotes",
-        )
+    if kind not in _SCALARS:
+        raise Trap(line, _dotted(path), f"`{node.value}` has a meaning of its own in YAML", "remove it, or put it in quotes")
     if node.style is None:
         for pattern, mend in _TRAPS:
             if pattern.match(node.value):
                 raise Trap(line, _dotted(path), f"the unquoted value `{node.value}` is ambiguous", mend)
     try:
-        return yaml.SafeLoader("").construct_object(node)
+        value = yaml.SafeLoader("").construct_object(node)
     except ValueError as error:
         raise Trap(line, _dotted(path), f"the value `{node.value}` is impossible ({error})", "correct it or quote it") from None
+    if isinstance(value, float) and not math.isfinite(value):
+        raise Trap(line, _dotted(path), f"the value `{node.value}` is not finite", "write a finite number")
+    return value
 
 
 def _dotted(path: tuple[str | int, ...]) -> str:

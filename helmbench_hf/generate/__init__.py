@@ -1,0 +1,1 @@
+"""Cases -> requests -> completions: conversations over any engine, stored answers, reference policies."""

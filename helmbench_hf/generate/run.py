@@ -1,0 +1,207 @@
+"""One model answers the cases of a design: what is asked, what ran, and the child process that asks it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from helmbench_hf import __version__
+from helmbench_hf.dataset.load import CaseSet, load_cases
+from helmbench_hf.generate.turns import Conversations, Settings
+from helmbench_hf.inference.chat import ChatTemplate
+from helmbench_hf.inference.engine import EngineSpec, drive, open_engine
+from helmbench_hf.inference.host import Reporter
+from helmbench_hf.inference.identity import ModelIdentity, identify, versions, vllm_version
+from helmbench_hf.inference.journal import Journal, Records, RunLock
+from helmbench_hf.inference.keys import KeyContext, engine_label
+from helmbench_hf.records import Case, Completion
+from helmbench_hf.run_folder import Manifest, RunError, RunFolder
+
+JOB = "helmbench_hf.generate.run:child"
+REUSE = ("missing", "always", "never", "only")
+"""missing: run what has no answer, and engine failures again. always: failures stand too. never: run everything again,
+beside the old answers. only: run nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What the command line asked for; plain JSON in and out, because the child gets it as its payload."""
+
+    run: str
+    engine: EngineSpec
+    settings: Settings
+    design: str = "core"
+    dataset: str | None = None
+    revision: str | None = None
+    only: str | None = None
+    limit: int | None = None
+    reuse: str = "missing"
+
+    def as_payload(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return asdict(self)
+
+    @staticmethod
+    def of(payload: dict[str, Any]) -> Ask:
+        """Read `as_payload` back."""
+        engine, settings = EngineSpec(**payload["engine"]), Settings(**payload["settings"])
+        return Ask(**{**payload, "engine": engine, "settings": settings})
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Everything that is known before a weight is loaded; made without torch."""
+
+    cases: tuple[Case, ...]
+    loaded: CaseSet
+    template: ChatTemplate
+    model: ModelIdentity
+    context: KeyContext
+
+    def conversations(self, settings: Settings, stored: Records | dict[str, Completion]) -> Conversations:
+        """The conversations of these cases, the stored answers walked through."""
+        return Conversations(self.cases, self.template, self.context, settings, stored)
+
+
+def select(cases: tuple[Case, ...], only: str | None, limit: int | None) -> tuple[Case, ...]:
+    """The cases whose code is `only` or continues it, the first `limit` of them. RunError where none is left."""
+    prefix = f"{only.rstrip('-')}-" if only else ""
+    chosen = tuple(case for case in cases if f"{case.code}-".startswith(prefix))[:limit]
+    if not chosen:
+        raise RunError(f"no case starts with {only}; `helmbench cases` lists them")
+    return chosen
+
+
+def prepare(ask: Ask) -> Prepared:
+    """Load cases, template and identities. Raises DatasetError, EngineError and RunError with sentences."""
+    loaded = load_cases(ask.design, ask.dataset, ask.revision)
+    cases = select(loaded.cases, ask.only, ask.limit)
+    spec = ask.engine
+    template = ChatTemplate.load(spec.model, spec.revision, spec.template_kwargs)
+    model = identify(spec.model, spec.revision, dtype=spec.dtype, template_sha=template.facts.template_sha)
+    version = vllm_version() if spec.kind == "vllm" else versions(["transformers"])["transformers"]
+    context = KeyContext(
+        model=model.for_key(),
+        template_sha=template.facts.template_sha,
+        engine=engine_label(spec.kind, version),
+        template_kwargs=template.key_kwargs(),
+    )
+    return Prepared(cases, loaded, template, model, context)
+
+
+def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
+    """What the run records before its engine starts."""
+    return {
+        "helmbench": __version__,
+        "dataset": asdict(prepared.loaded.identity),
+        "selection": {"only": ask.only, "limit": ask.limit, "cases": len(prepared.cases)},
+        "model": prepared.model.as_row(),
+        "chat": asdict(prepared.template.facts),
+        "settings": ask.settings.as_row(),
+        "engine_label": prepared.context.engine,
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def check_same(old: Manifest, new: Manifest, folder: RunFolder) -> None:
+    """Refuse to mix answers: a run folder holds one dataset version, one model, one setting. Raises RunError."""
+    pairs = {
+        "dataset version": (old["dataset"]["version"], new["dataset"]["version"]),
+        "model": tuple({k: m["model"][k] for k in ("commit", "files_sha", "dtype", "template_sha")} for m in (old, new)),
+        "settings": (old["settings"], new["settings"]),
+        "engine": (old["engine_label"], new["engine_label"]),
+    }
+    if differing := [name for name, (before, now) in pairs.items() if before != now]:
+        raise RunError(
+            f"{folder.root} holds a run with another {' and another '.join(differing)}; its answers and these must not mix. "
+            "Give another run folder."
+        )
+    same_design = old["dataset"]["design"] == new["dataset"]["design"]
+    if same_design and old["dataset"]["content_sha256"] != new["dataset"]["content_sha256"]:
+        raise RunError(f"{folder.root} was made from other content of the same version; give another run folder")
+
+
+def child(payload: dict[str, Any], reporter: Reporter) -> int | None:
+    """The job of the child process: own the folder, ask what is missing, journal every answer as it ends."""
+    ask = Ask.of(payload)
+    folder = RunFolder(Path(ask.run))
+    folder.root.mkdir(parents=True, exist_ok=True)
+    lock = RunLock.acquire(folder.root)
+    try:
+        return _generate(ask, folder, reporter)
+    finally:
+        lock.release()
+
+
+def _generate(ask: Ask, folder: RunFolder, reporter: Reporter) -> int | None:
+    prepared = prepare(ask)
+    manifest = manifest_of(ask, prepared)
+    if (folder.root / "manifest.json").exists():
+        old = folder.manifest()
+        check_same(old, manifest, folder)
+        manifest = {**manifest, "started": old["started"], **({"engine": old["engine"]} if "engine" in old else {})}
+    folder.write_manifest(manifest)
+    if ask.reuse == "never":
+        _set_aside(folder)
+    stored = Journal.read(folder.completions)
+    known = {**stored.failures, **stored} if ask.reuse == "always" else stored
+    talks = prepared.conversations(ask.settings, known)
+    work = [] if ask.reuse == "only" else talks.missing()
+    counter = _Counter(reporter, talks.planned_turns, len(stored))
+    reporter.emit({"event": "planned", "turns": talks.planned_turns, "stored": len(stored), "open": len(work)})
+    if not work:
+        return None
+    began = time.monotonic()
+    engine = open_engine(ask.engine)
+    folder.write_manifest({**manifest, "engine": asdict(engine.describe())})
+    reporter.emit({"event": "ready", "load_seconds": time.monotonic() - began, "engine": asdict(engine.describe())})
+    with Journal.open(folder.completions, "generate") as journal:
+
+        def save(completion: Completion) -> None:
+            journal.append(completion)
+            counter.count(completion)
+
+        counter.start()
+        driven = drive(engine, work, talks.follow_up, save, stop=reporter.stopping)
+    reporter.emit({"event": "end", "stopped": driven.stopped, "retried": driven.retried, **counter.totals()})
+    return None
+
+
+def _set_aside(folder: RunFolder) -> None:
+    """`--reuse never`: the old answers stay on disk, beside the new ones."""
+    if not folder.completions.is_dir():
+        return
+    number = 1
+    while (aside := folder.root / f"completions.{number}").exists():
+        number += 1
+    folder.completions.rename(aside)
+
+
+class _Counter:
+    """Counts what comes in, and tells the parent at most ten times a second."""
+
+    def __init__(self, reporter: Reporter, planned: int, stored: int) -> None:
+        self._reporter, self._planned, self._done = reporter, planned, stored
+        self._statuses: Counter[str] = Counter()
+        self._tokens: Counter[str] = Counter()
+        self._began = self._told = time.monotonic()
+
+    def start(self) -> None:
+        self._began = time.monotonic()
+
+    def count(self, completion: Completion) -> None:
+        self._done += 1
+        self._statuses[completion.status] += 1
+        for name in ("prompt_tokens", "cached_tokens", "output_tokens"):
+            self._tokens[name] += getattr(completion, name)
+        if time.monotonic() - self._told > 0.1:
+            self._told = time.monotonic()
+            self._reporter.emit({"event": "progress", "done": self._done, "planned": self._planned, **self.totals()})
+
+    def totals(self) -> dict[str, Any]:
+        """Seconds since the engine was ready, completions by status, tokens."""
+        seconds = time.monotonic() - self._began
+        return {"seconds": seconds, "completions": sum(self._statuses.values()), "statuses": dict(self._statuses), **self._tokens}
