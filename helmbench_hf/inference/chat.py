@@ -1,0 +1,206 @@
+"""The chat template of a model: rendering, and probes of what it really does with what it is given.
+
+Nothing here imports torch where the model has a tokenizer.json (engineering review, section 8). Silent losses are
+looked for, not hoped against: every rendered prompt is checked for its system text and its last message.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Self
+
+from helmbench_hf.inference.engine import EngineError, Message
+from helmbench_hf.inference.identity import locate
+from helmbench_hf.inference.keys import text_sha
+from helmbench_hf.inference.reasoning import TAGS, opens_reasoning, split_reasoning
+
+__all__ = ["ChatError", "ChatFacts", "ChatTemplate", "fold", "split_reasoning"]
+
+PINNED_DATE = datetime.date(2026, 1, 1)
+"""What a template that asks for today's date is told. Else a prompt would change overnight, and its key would not."""
+
+_SYSTEM = "helmsystemsentinel"
+_USER = "helmusersentinel"
+_PROBE = (Message("system", _SYSTEM), Message("user", _USER))
+
+
+class ChatError(ValueError):
+    """A conversation that cannot be rendered for this model. The message is a sentence; the request is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatFacts:
+    """What the probes found. `asdict` of it is plain JSON, for the run's record."""
+
+    template_sha: str
+    system_role: Literal["native", "rejected", "dropped"]
+    """`rejected`: the template raises on a system message. `dropped`: it takes one and leaves it out of the prompt."""
+    folded: bool
+    """The system text goes before the first user message, a blank line between, because there is no system role."""
+    thinking_switch: bool
+    """`enable_thinking` changes the rendered prompt; where it does not, asking for it does nothing."""
+    opens_reasoning: bool
+    """The prompt ends inside an open reasoning block: what the model writes first is reasoning."""
+    special_reasoning: bool
+    """The marks of reasoning are special tokens: an engine must not strip those, or the marks vanish."""
+    bos: Literal["none", "one", "doubled"]
+    """Begin-of-text tokens at the start of a rendered prompt."""
+    dated: bool
+    """The template asks for today's date; it is told `PINNED_DATE`."""
+    template_kwargs: dict[str, Any] = field(default_factory=dict)
+    """What the template is called with; part of every key."""
+
+
+def fold(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Move system text to the head of the first user message, a blank line between."""
+    system = "\n\n".join(message.content for message in messages if message.role == "system")
+    rest = [message for message in messages if message.role != "system"]
+    if not system:
+        return tuple(rest)
+    if not rest or rest[0].role != "user":
+        raise ChatError("A system text can be folded only into a user message, and the conversation begins with none.")
+    return (Message("user", f"{system}\n\n{rest[0].content}"), *rest[1:])
+
+
+class ChatTemplate:
+    """One model's tokenizer and template, probed once."""
+
+    def __init__(self, tokenizer: Any, template_kwargs: Mapping[str, Any] | None = None) -> None:
+        """Probe `tokenizer` (of transformers, with a chat template). Raises `EngineError` where it has none."""
+        self._tokenizer = tokenizer
+        self._kwargs = dict(template_kwargs or {})
+        try:
+            self._source: str = tokenizer.get_chat_template()
+        except ValueError as error:
+            raise EngineError(
+                f"The model {tokenizer.name_or_path} has no chat template, so nobody knows how to talk to it. "
+                "Use its instruction-tuned sibling."
+            ) from error
+        added = (token.content for token in tokenizer.added_tokens_decoder.values() if token.special)
+        self._special = frozenset((*tokenizer.all_special_tokens, *added))
+        self.facts = self._probe()
+
+    @classmethod
+    def load(cls, model: str, revision: str | None = None, template_kwargs: Mapping[str, Any] | None = None) -> Self:
+        """Load tokenizer and template of a folder or a Hub id, without torch where it has a tokenizer.json.
+
+        Raises `EngineError` where the model cannot be found or has no chat template.
+        """
+        folder = locate(model, revision).path
+        if (folder / "tokenizer.json").is_file():
+            from transformers import PreTrainedTokenizerFast
+
+            return cls(PreTrainedTokenizerFast.from_pretrained(folder), template_kwargs)
+        from transformers import AutoTokenizer
+
+        return cls(AutoTokenizer.from_pretrained(folder), template_kwargs)
+
+    def render(self, messages: Sequence[Message], prefill: str | None = None) -> tuple[int, ...]:
+        """Render a conversation into the token ids of a prompt that the assistant continues, after `prefill`.
+
+        Control tokens that stand in a message as text stay text: a reply under judgement cannot end its own message.
+        Raises `ChatError` where the last message is empty, or the template breaks or loses a part of the conversation.
+        """
+        if not messages or not messages[-1].content.strip():
+            raise ChatError("The last message of this conversation is empty; there is nothing to answer.")
+        if prefill and self.facts.opens_reasoning:
+            raise ChatError(
+                "This model's template opens its reasoning before every answer, so an answer cannot be begun for it. "
+                "Turn thinking off where the template can (enable_thinking), or use another judge."
+            )
+        sent = fold(messages) if self.facts.folded else tuple(messages)
+        text = self._text(sent)
+        if messages[-1].content.strip() not in text or any(
+            message.content.strip() not in text for message in sent if message.role == "system"
+        ):
+            raise ChatError("The chat template leaves a part of this conversation out of the prompt.")
+        return tuple(self._encode(text + (prefill or ""), sent))
+
+    def label_ids(self, labels: Sequence[str], prefill: str | None = None) -> tuple[int, ...]:
+        """Give the one token of each label, as it would follow the prompt and `prefill`.
+
+        Raises `EngineError` where a label is not exactly one token there, or two labels share one.
+        """
+        text = self._text(fold(_PROBE)) + (prefill or "")
+        head = self._ids(text)
+        # "Verdict:" wants " A"; after white space, or where the space is a token of its own, the bare letter follows
+        for space in ("",) if text[-1:].isspace() else (" ", ""):
+            tails = [self._ids(f"{text}{space}{label}") for label in labels]
+            ids = tuple(tail[-1] for tail in tails)
+            if len(set(ids)) == len(labels) and all(tail[:-1] == head for tail in tails):
+                return ids
+        raise EngineError(
+            f"The labels {', '.join(labels)} are not one token each for this model, so their probabilities cannot be "
+            "read. Use the judge's evidence mode, or another judge."
+        )
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Give the text of token ids, special tokens included."""
+        return str(self._tokenizer.decode(list(tokens), skip_special_tokens=False))
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text that stands alone."""
+        return len(self._ids(text))
+
+    def key_kwargs(self) -> dict[str, Any]:
+        """Give what the template is called with, for the keys; the pinned date where the template uses one."""
+        return {**self._kwargs, **({"date": PINNED_DATE.isoformat()} if self.facts.dated else {})}
+
+    def _text(self, messages: Sequence[Message], date: datetime.date = PINNED_DATE, **kwargs: Any) -> str:
+        from jinja2 import TemplateError
+
+        try:
+            text = self._tokenizer.apply_chat_template(
+                [asdict(message) for message in messages],
+                tokenize=False,
+                add_generation_prompt=True,
+                # names given to a template win over its environment's: this is today, as far as it can tell
+                strftime_now=date.strftime,
+                **{**self._kwargs, **kwargs},
+            )
+        except (TemplateError, ValueError, TypeError, KeyError, IndexError) as error:
+            raise ChatError(f"The chat template breaks on this conversation: {error}") from error
+        return str(text)
+
+    def _ids(self, text: str, literal: bool = False) -> list[int]:
+        ids: list[int] = self._tokenizer(text, add_special_tokens=False, split_special_tokens=literal)["input_ids"]
+        return ids
+
+    def _encode(self, text: str, messages: Sequence[Message]) -> list[int]:
+        """Encode a rendered prompt; control tokens inside a message's content are encoded as the text that they are."""
+        ids: list[int] = []
+        position = 0
+        for content in (message.content.strip() for message in messages):
+            if not any(token in content for token in self._special):
+                continue
+            if (start := text.find(content, position)) < 0:
+                raise ChatError("The chat template changes a message that holds the model's control tokens.")
+            ids += self._ids(text[position:start]) + self._ids(content, literal=True)
+            position = start + len(content)
+        return ids + self._ids(text[position:])
+
+    def _probe(self) -> ChatFacts:
+        try:
+            role: Literal["native", "rejected", "dropped"] = "native" if _SYSTEM in self._text(_PROBE) else "dropped"
+        except ChatError:
+            role = "rejected"
+        messages = _PROBE if role == "native" else fold(_PROBE)
+        try:
+            text = self._text(messages)
+        except ChatError as error:
+            raise EngineError(f"The model's chat template cannot render the plainest conversation: {error}") from error
+        ids, bos = self._ids(text), self._tokenizer.bos_token_id
+        begins = 0 if bos is None else next((n for n, token in enumerate(ids) if token != bos), len(ids))
+        return ChatFacts(
+            template_sha=text_sha(self._source),
+            system_role=role,
+            folded=role != "native",
+            thinking_switch=self._text(messages, enable_thinking=True) != self._text(messages, enable_thinking=False),
+            opens_reasoning=opens_reasoning(text),
+            special_reasoning=any(mark in self._special for pair in TAGS for mark in pair),
+            bos="none" if not begins else "one" if begins == 1 else "doubled",
+            dated=text != self._text(messages, date=PINNED_DATE + datetime.timedelta(days=400)),
+            template_kwargs=dict(self._kwargs),
+        )

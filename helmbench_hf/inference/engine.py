@@ -1,0 +1,272 @@
+"""The seam: what a request is, what an engine is, and the one driver that every engine and every stage shares.
+
+Knows no case and no criterion. The driver owns the window, next turns, retries and the graceful stop
+(engineering review, sections 1, 4 and 9).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, Protocol, Self
+
+from helmbench_hf.records import Completion
+
+Role = Literal["system", "user", "assistant"]
+Ability = Literal["schema", "label_logprobs"]
+
+
+class EngineError(RuntimeError):
+    """The engine cannot start or cannot go on. The message is a sentence for the person at the terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation, as the chat template gets it."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How one answer is drawn. Frozen and ours: vLLM changes the parameter objects that it gets (harness.md 4.2)."""
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    top_k: int = 0
+    """0 means no limit."""
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    max_tokens: int
+    """Budget of the answer in tokens, reasoning included; the engine lowers it to what the context leaves."""
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One prompt, ready to run."""
+
+    key: str
+    """Content hash (inference/keys.py). Two requests with one key are one draw of one distribution: they run once."""
+    name: str
+    """Readable name, for people only."""
+    messages: tuple[Message, ...]
+    tokens: tuple[int, ...]
+    """The rendered prompt (inference/chat.py), the assistant's prefill included."""
+    sampling: Sampling
+    schema: str | None = None
+    """JSON Schema text that constrains the answer."""
+    prefill: str | None = None
+    """The words that the assistant's answer begins with; already part of `tokens`."""
+    labels: tuple[str, ...] = ()
+    """Not empty: read one unconstrained step and return the raw log-probability of each label (one token each)."""
+    group: str = ""
+    """Conversation or prefix group: an engine with several replicas keeps a group on one of them."""
+    refusal: str = ""
+    """Not empty: why this prompt cannot be run (the template broke). The driver records it; no engine sees it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineDescription:
+    """What ran, for the provenance of a run. `dataclasses.asdict` of it is plain JSON."""
+
+    name: str
+    version: str
+    model: str
+    abilities: tuple[Ability, ...]
+    dtype: str
+    """The dtype that the engine chose, e.g. `bfloat16`."""
+    device: str
+    max_model_len: int
+    """Context window in tokens: prompt and answer together."""
+    batch_limit: int
+    """Sequences in one step at most. Batch size changes greedy texts (engineering review, section 7)."""
+    threads: int
+    block_size: int
+    """Tokens per prefix-cache block; 0 where no prefix is cached."""
+    extra: dict[str, str] = field(default_factory=dict)
+
+
+class Engine(Protocol):
+    """Turns requests into completions. Every submitted request comes back once, however it ended."""
+
+    @property
+    def capacity(self) -> int:
+        """Requests that may be in flight: at least twice what the engine holds, else steps run half empty."""
+        ...
+
+    def submit(self, request: Request) -> None:
+        """Take one request. A prompt that cannot be run comes back from `collect` as `refused`."""
+        ...
+
+    def collect(self) -> list[Completion]:
+        """Block until at least one submitted request has ended, however it ended.
+
+        Raises `EngineError` where the engine is dead and cannot be brought back.
+        """
+        ...
+
+    def describe(self) -> EngineDescription:
+        """Say what runs, for the provenance."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSpec:
+    """Which engine runs which model, and how. None means: the engine's own choice."""
+
+    kind: Literal["vllm", "transformers"]
+    model: str
+    """A folder or a Hub id."""
+    revision: str | None = None
+    dtype: str = "auto"
+    max_model_len: int | None = None
+    max_num_seqs: int | None = None
+    tensor_parallel_size: int = 1
+    gpu_memory_utilization: float | None = None
+    seed: int = 0
+    template_kwargs: dict[str, Any] = field(default_factory=dict)
+    """What the chat template is called with, e.g. `{"enable_thinking": False}`."""
+    extra: dict[str, Any] = field(default_factory=dict)
+    """Further arguments of the engine's own constructor, e.g. `{"quantization": "fp8"}`."""
+
+    @classmethod
+    def parse(cls, text: str, **options: Any) -> Self:
+        """Read `vllm:FOLDER_OR_HUB_ID` or `transformers:...`; a bare model means vLLM. `options` are the other fields.
+
+        Raises `EngineError` for an unknown engine.
+        """
+        kind, colon, model = text.partition(":")
+        if not colon:
+            kind, model = "vllm", text
+        if kind not in ("vllm", "transformers") or not model:
+            raise EngineError(f"{text!r} names no engine. Write vllm:MODEL or transformers:MODEL (a folder or a Hub id).")
+        return cls(kind="vllm" if kind == "vllm" else "transformers", model=model, **options)
+
+    def as_row(self) -> dict[str, Any]:
+        """Give the spec as plain JSON values; `EngineSpec(**row)` reads it."""
+        return asdict(self)
+
+
+def open_engine(spec: EngineSpec) -> Engine:
+    """Load the model; seconds to minutes. Raises `EngineError` with a sentence where that cannot be."""
+    match spec.kind:
+        case "vllm":
+            from helmbench_hf.inference.vllm import VllmEngine
+
+            return VllmEngine(spec)
+        case "transformers":
+            from helmbench_hf.inference.transformers import TransformersEngine
+
+            return TransformersEngine(spec)
+
+
+@dataclass(frozen=True, slots=True)
+class Driven:
+    """What one call of `drive` did."""
+
+    saved: int
+    retried: int
+    """Engine failures that were tried again."""
+    strays: int
+    """Completions of requests that were not in flight; an engine with replicas may answer twice. Not saved."""
+    stopped: bool
+    """`stop` said so before the work was done: what was not submitted is missing, and a resume runs it."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """What is left, in the order in which it should run."""
+
+    source: Iterator[Request]
+    turns: deque[Request] = field(default_factory=deque)
+    again: deque[Request] = field(default_factory=deque)
+    alone: deque[Request] = field(default_factory=deque)
+
+    def next(self, idle: bool) -> Request | None:
+        """Next turns (their prefix is hot), fresh work, second tries; last tries one by one, when nothing else runs.
+
+        One prompt that kills the engine takes its neighbors down with it. Alone, it can only take itself.
+        """
+        if self.turns:
+            return self.turns.popleft()
+        if (request := next(self.source, None)) is not None:
+            return request
+        if self.again:
+            return self.again.popleft()
+        return self.alone.popleft() if self.alone and idle else None
+
+
+def drive(
+    engine: Engine,
+    work: Iterable[Request],
+    follow_up: Callable[[Request, Completion], Request | None],
+    save: Callable[[Completion], None],
+    *,
+    stop: Callable[[], bool] | None = None,
+    retries: int = 2,
+) -> Driven:
+    """Keep the engine full; save every completion as it ends; a conversation's next turn goes first.
+
+    `work` (first turns) is pulled only as the window has room. `follow_up` gives the next turn after a completion, or
+    None; it is called once per request, after `save`, for every outcome, refused and failed ones too. `save` is called
+    exactly once per key: twin requests (one key, two conversations) share one completion. `stop` is asked before
+    anything is submitted; once it is true, what is live is finished and saved, and nothing is begun. An engine failure
+    is tried again `retries` times, then the `engine_error` itself is saved, with its attempt.
+
+    Raises `EngineError` where the engine died for good; what was saved until then stays valid.
+    """
+    queue = _Work(iter(work))
+    live: dict[str, list[Request]] = {}
+    done: dict[str, Completion] = {}
+    tries: dict[str, int] = {}
+    retried = strays = 0
+    stopped = False
+
+    def settle(completion: Completion, requests: list[Request]) -> None:
+        save(completion)
+        done[completion.key] = completion
+        queue.turns.extend(turn for request in requests if (turn := follow_up(request, completion)) is not None)
+
+    def begin(request: Request) -> None:
+        if (known := done.get(request.key)) is not None:
+            if (turn := follow_up(request, known)) is not None:
+                queue.turns.append(turn)
+        elif request.key in live:
+            live[request.key].append(request)
+        elif request.refusal:
+            settle(refused(request, request.refusal), [request])
+        else:
+            live[request.key] = [request]
+            engine.submit(request)
+
+    while True:
+        while len(live) < engine.capacity:
+            stopped = stopped or (stop is not None and stop())
+            if stopped or (request := queue.next(not live)) is None:
+                break
+            begin(request)
+        if not live:
+            return Driven(len(done), retried, strays, stopped)
+        for completion in engine.collect():
+            if (requests := live.pop(completion.key, None)) is None:
+                strays += 1
+                continue
+            attempt = tries[completion.key] = tries.get(completion.key, 0) + 1
+            if completion.status == "engine_error" and attempt <= retries:
+                retried += 1
+                (queue.alone if attempt == retries else queue.again).extend(requests)
+            else:
+                settle(replace(completion, attempt=attempt), requests)
+
+
+def refused(request: Request, reason: str) -> Completion:
+    """Make the typed missing value of a prompt that cannot be run."""
+    return Completion(request.key, request.name, "refused", prompt_tokens=len(request.tokens), error=reason)
+
+
+def failed(request: Request, reason: str) -> Completion:
+    """Make the completion of an engine's failure on one request: the driver tries it again."""
+    return Completion(request.key, request.name, "engine_error", prompt_tokens=len(request.tokens), error=reason)

@@ -1,0 +1,288 @@
+"""The journal: append-only JSONL segments in a folder, one writer per file, nothing ever rewritten.
+
+A line is `{"v":1,"sha":"<16 hex>","row":{...}}`; `sha` is the head of the SHA-256 of `[v, row]` as canonical JSON. Every
+opening writes a new segment, so a line that a kill tore in two is always the last of its file and never swallows the
+next record.
+
+What survives: a record is written and flushed to the kernel before `append` returns, so a killed process loses nothing.
+The disk is synced every 64 records, when a second has passed since the last sync, and at close, so a power failure
+loses what came after the last sync, and a resume runs that again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self
+
+from helmbench_hf.inference.keys import canonical, digest
+from helmbench_hf.records import Completion
+
+JOURNAL_VERSION = 1
+SYNC_RECORDS = 64
+SYNC_SECONDS = 1.0
+_NAMES = frozenset(item.name for item in fields(Completion))
+
+
+class JournalError(RuntimeError):
+    """The journal cannot be written or read, or another run holds the folder. The message is a sentence."""
+
+
+class Records(dict[str, Completion]):
+    """The journal's answers by key: `ok`, `truncated` and `refused` rows, which a resume does not run again.
+
+    Engine failures are records too, but no answers: they stand in `failures` and a resume tries them again.
+    """
+
+    failures: dict[str, Completion]
+    duplicates: int
+    """Answers beyond the first of their key; the first one stands."""
+    differing: int
+    """Duplicates whose text is another one: a free estimate of how far the engine repeats itself."""
+    torn: int
+    """Last lines that a kill cut short."""
+    malformed: int
+    """Inner lines that are no record: damaged, or not ours."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failures = {}
+        self.duplicates = self.differing = self.torn = self.malformed = 0
+
+    def add(self, completion: Completion) -> None:
+        """Take the next record in the order of writing.
+
+        The first answer of a key stands. An answer replaces a refusal (the context was too short then), and either
+        replaces a failure; never the other way round.
+        """
+        known = self.get(completion.key)
+        if completion.status == "engine_error":
+            if known is None:
+                self.failures[completion.key] = completion
+        elif known is None or (known.status == "refused" and completion.status != "refused"):
+            self[completion.key] = completion
+            self.failures.pop(completion.key, None)
+        else:
+            self.duplicates += 1
+            self.differing += (known.status, known.text) != (completion.status, completion.text)
+
+
+@dataclass(slots=True)
+class ReadReport:
+    """What `read_rows` passed over."""
+
+    torn: int = 0
+    malformed: int = 0
+
+
+@dataclass(slots=True)
+class Journal:
+    """One writer's open segment. Use it as a context manager, or call `close`."""
+
+    folder: Path
+    path: Path
+    _file: int
+    _unsynced: int = 0
+    _synced: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def open(cls, folder: Path, writer: str) -> Self:
+        """Begin a new segment `NNNNN-<writer>.jsonl` in `folder`, which is made where it is missing.
+
+        Raises `JournalError` where the folder cannot be written.
+        """
+        if not writer or not all(letter.isalnum() or letter in "-_" for letter in writer):
+            raise ValueError(f"A writer's name is letters, digits, - and _; {writer!r} is not.")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            number = max((int(path.name[:5]) for path in _segments(folder)), default=0)
+            while True:
+                number += 1
+                path = folder / f"{number:05d}-{writer}.jsonl"
+                try:
+                    # O_EXCL: two writers that count at once never share a file.
+                    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+                except FileExistsError:
+                    continue
+                return cls(folder, path, file)
+        except OSError as error:
+            raise JournalError(
+                f"The journal folder {folder} cannot be written ({error.strerror}). "
+                "Give another output folder, or mend its rights."
+            ) from error
+
+    def append(self, completion: Completion) -> None:
+        """Write one completion; it survives a kill of this process as soon as this returns."""
+        self.append_row(asdict(completion))
+
+    def append_row(self, row: dict[str, Any]) -> None:
+        """Write one row of plain JSON values.
+
+        Raises `JournalError` where the disk is full or gone: what was written before stays valid.
+        """
+        line = f'{{"v":{JOURNAL_VERSION},"sha":"{_checksum(JOURNAL_VERSION, row)}","row":{canonical(row)}}}\n'.encode("ascii")
+        try:
+            while line:
+                line = line[os.write(self._file, line) :]
+            self._unsynced += 1
+            if self._unsynced >= SYNC_RECORDS or time.monotonic() - self._synced >= SYNC_SECONDS:
+                self._sync()
+        except OSError as error:
+            raise JournalError(
+                f"The journal {self.path} cannot be written ({error.strerror}). Everything before is safe: "
+                "make room, then run the same command again."
+            ) from error
+
+    def close(self) -> None:
+        """Sync and close; a second call does nothing."""
+        if self._file < 0:
+            return
+        self._sync()
+        os.close(self._file)
+        self._file = -1
+
+    def _sync(self) -> None:
+        os.fsync(self._file)
+        self._unsynced = 0
+        self._synced = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @staticmethod
+    def read(folder: Path) -> Records:
+        """Read every completion of a folder; an absent folder is an empty journal.
+
+        Rows of other shapes (no `key`, or fields that a completion has not) count as malformed.
+        """
+        report, records = ReadReport(), Records()
+        for row in read_rows(folder, report):
+            try:
+                records.add(_completion(row))
+            except (TypeError, ValueError):
+                report.malformed += 1
+        records.torn, records.malformed = report.torn, report.malformed
+        if records.malformed:
+            logging.getLogger(__name__).warning(
+                "%d malformed lines of the journal in %s were passed over; what they held will run again.",
+                records.malformed,
+                folder,
+            )
+        return records
+
+
+def read_rows(folder: Path, report: ReadReport) -> Iterator[dict[str, Any]]:
+    """Yield the rows of every segment in the order of writing; count in `report` what was passed over.
+
+    Raises `JournalError` for a segment that a later version of this program wrote.
+    """
+    for path in _segments(folder):
+        lines = path.read_bytes().split(b"\n")
+        for number, line in enumerate(lines, start=1):
+            if not line:
+                continue
+            if (row := _parse(line, path, number)) is not None:
+                yield row
+            elif number == len(lines):  # no newline after it: the write was cut short
+                report.torn += 1
+            else:
+                report.malformed += 1
+
+
+def _parse(line: bytes, path: Path, number: int) -> dict[str, Any] | None:
+    """Give the row of a sound line, or None."""
+    try:
+        entry = json.loads(line)
+        row: dict[str, Any] = entry["row"]
+        version = entry["v"]
+        sound = isinstance(row, dict) and entry["sha"] == _checksum(version, row)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    if not sound or not isinstance(version, int):
+        return None
+    if version > JOURNAL_VERSION:
+        raise JournalError(
+            f"{path}, line {number}: written by a later helmbench (journal version {version}, this one reads up to "
+            f"{JOURNAL_VERSION}). Update helmbench, or give another output folder."
+        )
+    return row
+
+
+def _checksum(version: Any, row: dict[str, Any]) -> str:
+    return digest([version, row])[:16]
+
+
+def _completion(row: dict[str, Any]) -> Completion:
+    """Build a completion from a row; fields of later minor versions are dropped."""
+    known = {name: value for name, value in row.items() if name in _NAMES}
+    if known.get("label_logprobs") is not None:
+        known["label_logprobs"] = tuple(float(value) for value in known["label_logprobs"])
+    completion = Completion(**known)
+    if not (isinstance(completion.key, str) and isinstance(completion.text, str)):
+        raise TypeError("key and text of a completion are strings")
+    if completion.status not in ("ok", "truncated", "refused", "engine_error"):
+        raise ValueError(f"unknown status {completion.status!r}")
+    return completion
+
+
+def _segments(folder: Path) -> list[Path]:
+    """List the segments in the order of writing: their names begin with five digits."""
+    return sorted(path for path in folder.glob("*.jsonl") if path.name[:5].isdigit() and path.name[5:6] == "-")
+
+
+@dataclass(slots=True)
+class RunLock:
+    """The right to write a run's folder. The kernel gives it back when the holder dies, however it dies."""
+
+    path: Path
+    _file: int
+
+    @classmethod
+    def acquire(cls, folder: Path, wait: float = 3.0) -> Self:
+        """Take the lock of `folder`, which is made where it is missing.
+
+        Raises `JournalError` where another run still holds it after `wait` seconds: an orphan of a run that was just
+        killed needs a moment to die.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "run.lock"
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)  # not inherited by what we start
+        deadline = time.monotonic() + wait
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError as error:
+                if time.monotonic() < deadline:
+                    time.sleep(0.02)
+                    continue
+                holder = os.pread(file, 32, 0).decode("ascii", "replace").strip() or "unknown"
+                os.close(file)
+                raise JournalError(
+                    f"Another run (process {holder}) is writing to {folder}. Wait for it or stop it (kill {holder}), "
+                    "or give another output folder."
+                ) from error
+        os.ftruncate(file, 0)
+        os.pwrite(file, f"{os.getpid()}\n".encode("ascii"), 0)
+        return cls(path, file)
+
+    def release(self) -> None:
+        """Give the lock back; the file stays, because removing it would let two runs hold two locks."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()

