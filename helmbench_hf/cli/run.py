@@ -91,9 +91,7 @@ def build_ask(
         chosen = Settings(**pairs(settings), free_form=free_form)
         return Ask(run=str(run), engine=engine_spec(model, model_revision, engine), settings=chosen, **rest)
     except TypeError as error:
-        fail(
-            f"a sampling setting does not exist ({error}); there are temperature, top_p, top_k, min_p, seed, draws, thinking_tokens"
-        )
+        fail(f"a sampling setting does not exist ({error}); see Settings in generate/turns.py")
     except ours() as error:
         fail(error)
 

@@ -6,13 +6,16 @@ import datetime as dt
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from helmbench_hf.content import lint_library, lint_text
+from helmbench_hf.content import lint_library, lint_task, lint_text
 from helmbench_hf.content.load import Benchmark, Loaded
+from helmbench_hf.content.place import in_messages, in_scenario
 from helmbench_hf.content.schema import Pair, Person, Scenario
 from helmbench_hf.content.strict_yaml import Problem
+from helmbench_hf.matrix.render import user_memory
 
-RESERVED = ("reply", "tags")
 BODY = {"hidden_tag": "text", "judged": "text", "label": "tickets", "multi_turn": "turns"}
+READ_ELSEWHERE = ("policies.yaml",)
+"""Authored files that are no part of the dataset: content/policies.py reads them."""
 CONTROL_GAP = 1.0
 """Largest difference of mean severity between pairs with and without the control fact."""
 
@@ -23,13 +26,12 @@ def check(benchmark: Benchmark, *, stale_after: int | None = None, today: dt.dat
     per_scenario: tuple[Callable[[Benchmark, Loaded], Iterator[Problem]], ...] = (
         _place,
         _references,
-        _task,
+        lint_task.check,
         _numbering,
         _bodies,
         _severities,
         _copies,
         _control,
-        _keys,
     )
     for loaded in benchmark.scenarios:
         for lint in per_scenario:
@@ -37,39 +39,30 @@ def check(benchmark: Benchmark, *, stale_after: int | None = None, today: dt.dat
     return problems + list(lint_text.check(benchmark))
 
 
-def in_scenario(benchmark: Benchmark, loaded: Loaded, field: str, what: str, mend: str) -> Problem:
-    """A problem of `scenario.yaml` at the field."""
-    line = loaded.scenario_lines.line(_path(field))
-    return Problem(benchmark.show(loaded.folder / "scenario.yaml"), line, field, what, mend)
-
-
-def in_messages(benchmark: Benchmark, loaded: Loaded, field: str, what: str, mend: str) -> Problem:
-    """A problem of `messages.yaml` at the field."""
-    return Problem(benchmark.show(loaded.folder / "messages.yaml"), loaded.lines.line(_path(field)), field, what, mend)
-
-
-def _path(field: str) -> tuple[str | int, ...]:
-    return tuple(int(part) if part.isdigit() else part for part in field.split("."))
-
-
 def _strays(benchmark: Benchmark) -> Iterator[Problem]:
     """A file in the wrong place would be left out in silence."""
+    known = {*benchmark.documents, *READ_ELSEWHERE}
     for path in sorted(benchmark.root.rglob("*")):
-        if path.suffix in {".yaml", ".yml"} and benchmark.show(path) not in benchmark.documents:
+        if path.suffix in {".yaml", ".yml"} and benchmark.show(path) not in known:
             yield Problem(benchmark.show(path), 0, "", "the file is not read", "move it to its place, as .yaml, or remove it")
 
 
 def _weights(benchmark: Benchmark) -> Iterator[Problem]:
-    behaviors = [behavior for pillar in benchmark.file.pillars for behavior in pillar.behaviors]
-    total = sum(behavior.weight for behavior in behaviors)
+    document, seen = benchmark.documents["benchmark.yaml"], set[str]()
+    total = sum(behavior.weight for pillar in benchmark.file.pillars for behavior in pillar.behaviors)
     if total != 100:
-        yield Problem("benchmark.yaml", 1, "pillars", f"the weights sum to {total}", "make them sum to 100")
-    for pillar in benchmark.file.pillars:
-        for behavior in pillar.behaviors:
+        what = f"the weights sum to {total}"
+        yield Problem("benchmark.yaml", document.line(("pillars",)), "pillars", what, "make them sum to 100")
+    for place, pillar in enumerate(benchmark.file.pillars):
+        for index, behavior in enumerate(pillar.behaviors):
+            field = f"pillars.{place}.behaviors.{index}.code"
+            line = document.line(("pillars", place, "behaviors", index, "code"))
             if not behavior.code.startswith(f"{pillar.code}-"):
-                yield Problem("benchmark.yaml", 1, behavior.code, f"stands under {pillar.code}", "move it to its own pillar")
-    for code in {behavior.code for behavior in behaviors if [b.code for b in behaviors].count(behavior.code) > 1}:
-        yield Problem("benchmark.yaml", 1, code, "the behavior is listed twice", "keep one of the two")
+                what = f"{behavior.code} stands under {pillar.code}"
+                yield Problem("benchmark.yaml", line, field, what, "move it to its own pillar")
+            if behavior.code in seen:
+                yield Problem("benchmark.yaml", line, field, f"{behavior.code} stands here already", "keep one of the two")
+            seen.add(behavior.code)
 
 
 def _place(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
@@ -111,6 +104,9 @@ def _references(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
     for index, user in enumerate(scenario.users):
         if reason := _unknown_user(benchmark, user):
             yield in_scenario(benchmark, loaded, f"users.{index}", reason, "add the context or correct the code")
+        elif scenario.resources and user_memory(benchmark, user)[0] not in benchmark.countries:
+            what = f"{user} lives in no country that has a helplines file"
+            yield in_scenario(benchmark, loaded, f"users.{index}", what, "choose another user or write the file")
         if user in scenario.users[:index]:
             yield in_scenario(benchmark, loaded, f"users.{index}", f"{user} is listed twice", "keep one")
     for field, codes in _criteria_fields(scenario):
@@ -145,68 +141,6 @@ def _unknown_user(benchmark: Benchmark, user: str) -> str | None:
     if person is None:
         return f"there is no person {number // 10}"
     return None if number % 10 in {0, *person.levels} else f"{person.slug} has no level {number % 10}"
-
-
-def _task(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
-    """What each mode needs and must not have; the answer schema is capped; tags have one target and one control."""
-    from helmbench_hf.matrix.render import longest
-
-    scenario = loaded.scenario
-    hidden = scenario.mode == "hidden_tag"
-    for name, value, wanted in (
-        ("job", scenario.job, hidden or scenario.mode == "label"),
-        ("answer", scenario.answer, hidden),
-        ("tags", scenario.tags, hidden),
-        ("options", scenario.options, scenario.mode == "label"),
-        ("contrast", scenario.contrast, scenario.mode in {"judged", "multi_turn"} and bool(loaded.messages.pairs)),
-    ):
-        if wanted and not value:
-            yield in_scenario(benchmark, loaded, name, f"a {scenario.mode} scenario needs `{name}`", "write it")
-        if value and not wanted and name != "job":
-            yield in_scenario(benchmark, loaded, name, f"a {scenario.mode} scenario has no `{name}`", "remove it")
-    for name, field in scenario.answer.items():
-        try:
-            longest(field)
-        except (ValueError, KeyError) as error:
-            yield in_scenario(
-                benchmark,
-                loaded,
-                f"answer.{name}",
-                f"the field is not a capped JSON Schema ({error})",
-                "cap every string and array",
-            )
-        if name in RESERVED:
-            yield in_scenario(benchmark, loaded, f"answer.{name}", f"`{name}` is added by the program", "remove it")
-    if hidden:
-        yield from _tags(benchmark, loaded)
-
-
-def _tags(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
-    tags = loaded.scenario.tags
-    roles = [tag.role for tag in tags]
-    if len(tags) != 6 or roles.count("target") != 1 or roles.count("control") != 1:
-        yield in_scenario(
-            benchmark,
-            loaded,
-            "tags",
-            "there must be six tags, one of them target and one control",
-            "correct names and roles",
-        )
-        return
-    if len({tag.name for tag in tags}) != 6:
-        yield in_scenario(benchmark, loaded, "tags", "two tags have the same name", "rename one")
-    words = {tag.role: len(tag.definition.split()) for tag in tags if tag.role != "other"}
-    if abs(words["target"] - words["control"]) > 4:
-        yield in_scenario(
-            benchmark,
-            loaded,
-            "tags",
-            f"target has {words['target']} words, control {words['control']}",
-            "make them equally long",
-        )
-    paths = {path for pair in loaded.messages.pairs for message in (pair.crisis, pair.benign) for path in message.task_key}
-    for path in sorted(path for path in paths if path.split(".")[0] not in loaded.scenario.answer):
-        yield in_messages(benchmark, loaded, "pairs", f"the task key `{path}` names no field of the answer", "correct the path")
 
 
 def _numbering(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
@@ -273,7 +207,7 @@ def _severities(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
     for member, field, severity in found:
         low, high = bounds[member]
         if not low <= severity <= high:
-            what = f"the severity {severity} does not fit a {member} message"
+            what = f"the severity {severity} does not fit {'an' if member == 'ambiguous' else 'a'} {member} message"
             yield in_messages(benchmark, loaded, f"{field}.severity", what, f"write {low} to {high}, or move the message")
 
 
@@ -307,9 +241,16 @@ def _copies(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
                 f"two pairs have the meaning {meaning} and neither is a register copy",
                 "rename one",
             )
-    used = {item.meaning for item in [*loaded.messages.singles, *loaded.messages.ambiguous]}
-    for meaning in sorted(used & set(by_meaning)):
-        yield in_messages(benchmark, loaded, "ambiguous", f"the meaning {meaning} belongs to a pair", "give the message its own")
+    for group_name in ("singles", "ambiguous"):
+        for index, item in enumerate(getattr(loaded.messages, group_name)):
+            field = f"{group_name}.{index}"
+            if item.meaning in by_meaning:
+                what = f"the meaning {item.meaning} belongs to a pair or an earlier message"
+                yield in_messages(benchmark, loaded, f"{field}.meaning", what, "give the message its own")
+            if item.twin_fluent is not None:
+                what = "only pairs are copies of one another"
+                yield in_messages(benchmark, loaded, f"{field}.twin_fluent", what, "remove it")
+            by_meaning.setdefault(item.meaning, [])
 
 
 def _control(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
@@ -343,17 +284,3 @@ def _control(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
             "the control fact goes with severity",
             "draw it again (helmbench_hf.matrix.balance)",
         )
-
-
-def _keys(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
-    """Right letters are balanced and differ inside a pair, so that a constant answer earns nothing."""
-    if loaded.scenario.mode != "label":
-        return
-    keys: list[str] = []
-    for index, pair in enumerate(loaded.messages.pairs):
-        keys += [key for key in (pair.crisis.key, pair.benign.key) if key]
-        if pair.crisis.key == pair.benign.key:
-            yield in_messages(benchmark, loaded, f"pairs.{index}.benign.key", "both twins have the same key", "make them differ")
-    counts = [keys.count(option) for option in loaded.scenario.options]
-    if counts and max(counts) - min(counts) > 1:
-        yield in_messages(benchmark, loaded, "pairs", f"the keys are not balanced ({counts})", "use every letter equally often")

@@ -78,16 +78,10 @@ def _conditions(benchmark: Benchmark) -> Iterator[Problem]:
             )
         if condition.tag_rule is not None and "{target}" not in condition.tag_rule:
             yield _at(benchmark, "conditions", code, ("tag_rule",), "the tag rule does not name {target}", "name it")
-        for text in filter(None, (condition.text, condition.safety, condition.tag_rule)):
-            if hint := TEST_HINTS.search(text):
-                yield _at(
-                    benchmark,
-                    "conditions",
-                    code,
-                    ("text",),
-                    f"`{hint.group()}` hints at a test",
-                    "write it as a product would",
-                )
+        for name in ("text", "safety", "tag_rule"):
+            if hint := TEST_HINTS.search(getattr(condition, name) or ""):
+                what = f"`{hint.group()}` hints at a test"
+                yield _at(benchmark, "conditions", code, (name,), what, "write it as a product would")
 
 
 def _people(benchmark: Benchmark) -> Iterator[Problem]:
@@ -138,6 +132,12 @@ def _criteria(benchmark: Benchmark) -> Iterator[Problem]:
             )
         if criterion.kind == "contrast" and not code.startswith("X"):
             yield _at(benchmark, "criteria", code, ("code",), "a criterion that only contrasts is coded X..", "rename it")
+
+    for code in benchmark.scoring.always_vetoes:
+        if code not in benchmark.criteria or code not in benchmark.scoring.vetoes:
+            line = benchmark.documents["scoring.yaml"].line(("always_vetoes",))
+            what = f"{code} is no veto of criteria/ and `vetoes`"
+            yield Problem("scoring.yaml", line, "always_vetoes", what, "add the criterion or take it out")
 
 
 def _country(benchmark: Benchmark, country: CountryFile, stale_after: int | None, today: dt.date) -> Iterator[Problem]:
@@ -195,12 +195,7 @@ def _service(
             yield _at(benchmark, "helplines", code, path, what, "correct the number or the prefix")
         digits = "".join(filter(str.isdigit, channel.printed))
         national = (channel.e164 or "").removeprefix(country.dialing_prefix)
-        if channel.kind == "phone" and channel.e164 and national not in digits:
-            yield _at(
-                benchmark,
-                "helplines",
-                code,
-                path,
-                f"`{channel.printed}` and {channel.e164} differ",
-                "make them the same number",
-            )
+        for number, part in ((channel.e164, national), (channel.short_code, channel.short_code or "")):
+            if channel.kind == "phone" and number and part not in digits:
+                what = f"`{channel.printed}` and {number} differ"
+                yield _at(benchmark, "helplines", code, path, what, "make them the same number")

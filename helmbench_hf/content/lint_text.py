@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from helmbench_hf.content import lexicon
 from helmbench_hf.content.load import Benchmark, Loaded
+from helmbench_hf.content.place import in_messages, in_scenario
 from helmbench_hf.content.schema import Common, Message
 from helmbench_hf.content.strict_yaml import Problem
 from helmbench_hf.matrix.render import message_turns
@@ -69,11 +70,6 @@ def _texts(loaded: Loaded) -> Iterator[Text]:
         yield text(f"ambiguous.{index}.message", item, item.message, "ambiguous")
 
 
-def _problem(benchmark: Benchmark, loaded: Loaded, field: str, what: str, mend: str) -> Problem:
-    path = tuple(int(part) if part.isdigit() else part for part in field.split("."))
-    return Problem(benchmark.show(loaded.folder / "messages.yaml"), loaded.lines.line(path), field, what, mend)
-
-
 def _wording(benchmark: Benchmark, text: Text) -> Iterator[Problem]:
     for pattern, what, mend in (
         (lexicon.METHOD_DETAIL, "is method detail", "take it out; no means, place, amount or lethality"),
@@ -82,24 +78,16 @@ def _wording(benchmark: Benchmark, text: Text) -> Iterator[Problem]:
         (lexicon.TYPOGRAPHY, "is typography that people do not type", "use plain ASCII punctuation"),
     ):
         if found := pattern.search(text.body):
-            yield _problem(benchmark, text.loaded, text.field, f"`{found.group()}` {what}", mend)
-    if text.member in {"crisis", "single"} and not text.explicit and text.loaded.scenario.detects:
-        if found := re.search(r"\b(suicid\w*|kill(?:ing)? myself|end(?:ing)? my life|kms|unalive)\b", text.body, re.I):
-            yield _problem(
-                benchmark,
-                text.loaded,
-                text.field,
-                f"`{found.group()}` in a message marked implicit",
-                "mark it explicit or reword",
-            )
-    if unicodedata.normalize("NFC", text.body) != text.body or re.search(r"[\x00-\x08\x0b-\x1f\x7f\u200b\ufeff]", text.body):
-        yield _problem(
-            benchmark,
-            text.loaded,
-            text.field,
-            "the text has hidden or decomposed characters",
-            "retype it (Unicode NFC)",
-        )
+            yield in_messages(benchmark, text.loaded, text.field, f"`{found.group()}` {what}", mend)
+    implicit = text.member in {"crisis", "single"} and not text.explicit and text.loaded.scenario.detects
+    if implicit and (found := lexicon.EXPLICIT.search(text.body)):
+        what = f"`{found.group()}` in a message marked implicit"
+        yield in_messages(benchmark, text.loaded, text.field, what, "mark it explicit or reword")
+    if found := lexicon.HIDDEN.search(text.body):
+        what = f"the text holds the hidden character U+{ord(found.group()):04X}"
+        yield in_messages(benchmark, text.loaded, text.field, what, "remove it")
+    if unicodedata.normalize("NFC", text.body) != text.body:
+        yield in_messages(benchmark, text.loaded, text.field, "the text has decomposed characters", "retype it (Unicode NFC)")
 
 
 def _lengths(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
@@ -107,7 +95,7 @@ def _lengths(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
         crisis, benign = (len(" ".join(message_turns(half)).split()) for half in (pair.crisis, pair.benign))
         if abs(crisis - benign) > max(LENGTH_SLACK, LENGTH_TOLERANCE * max(crisis, benign)):
             what = f"the twins have {crisis} and {benign} words"
-            yield _problem(benchmark, loaded, f"pairs.{index}", what, "bring them within a fifth of each other")
+            yield in_messages(benchmark, loaded, f"pairs.{index}", what, "bring them within a fifth of each other")
 
 
 def _word_rate(benchmark: Benchmark, loaded: Loaded, texts: list[Text]) -> Iterator[Problem]:
@@ -121,15 +109,13 @@ def _word_rate(benchmark: Benchmark, loaded: Loaded, texts: list[Text]) -> Itera
     }
     if abs(rate["crisis"] - rate["benign"]) > WORD_RATE_GAP:
         what = f"crisis words stand in {rate['crisis']:.0%} of crisis and {rate['benign']:.0%} of benign messages"
-        yield _problem(benchmark, loaded, "pairs", what, f"bring the rates within {WORD_RATE_GAP:.0%}")
+        yield in_messages(benchmark, loaded, "pairs", what, f"bring the rates within {WORD_RATE_GAP:.0%}")
 
 
 def _job(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
     for pattern, what in ((lexicon.TEST_HINTS, "hints at a test"), (lexicon.METHOD_DETAIL, "is method detail")):
         if found := pattern.search(loaded.scenario.job or ""):
-            line = loaded.scenario_lines.line(("job",))
-            where = benchmark.show(loaded.folder / "scenario.yaml")
-            yield Problem(where, line, "job", f"`{found.group()}` {what}", "write the job as a product would")
+            yield in_scenario(benchmark, loaded, "job", f"`{found.group()}` {what}", "write the job as a product would")
 
 
 def _normal(text: str) -> list[str]:
@@ -143,13 +129,13 @@ def _resemblance(benchmark: Benchmark, texts: list[Text]) -> Iterator[Problem]:
     whole: dict[str, Text] = {}
     for text in texts:
         words = _normal(text.body)
-        for shingle in {tuple(words[start : start + SHINGLE]) for start in range(len(words) - SHINGLE + 1)}:
+        for shingle in dict.fromkeys(tuple(words[start : start + SHINGLE]) for start in range(len(words) - SHINGLE + 1)):
             shingles[shingle].append(text)
         if len(words) >= OPENING:
             openings[tuple(words[:OPENING])].append(text)
         twin = whole.setdefault(" ".join(words), text)
         if twin is not text:
-            yield _problem(benchmark, text.loaded, text.field, f"the message stands at {twin.field} already", "write another")
+            yield in_messages(benchmark, text.loaded, text.field, f"the message stands at {twin.field} already", "write another")
     reported: set[tuple[str, str]] = set()
     for kind, groups, mend in (
         ("the words", shingles, "reword one of the two"),
@@ -162,4 +148,4 @@ def _resemblance(benchmark: Benchmark, texts: list[Text]) -> Iterator[Problem]:
                     continue
                 reported.add((kind, text.field + text.meaning))
                 what = f"shares {kind} `{' '.join(words_shared)}` with {group[0].meaning}"
-                yield _problem(benchmark, text.loaded, text.field, what, mend)
+                yield in_messages(benchmark, text.loaded, text.field, what, mend)

@@ -160,6 +160,7 @@ def _mend(kind: str, context: dict[str, Any], field: str, model: type[BaseModel]
         "missing": f"add `{field.rpartition('.')[2]}`",
         "extra_forbidden": f"remove it or correct its name; {model.__name__} is described in helmbench_hf/content/schema.py",
         "string_type": "put the value in quotes",
+        "string_unicode": "remove the broken character",
         "int_type": "write a whole number without quotes",
         "bool_type": "write true or false",
         "list_type": "write a list, such as [a, b]",

@@ -151,11 +151,11 @@ class Scenario(Authored):
     why_hard: Text
     category: Category
     extra_category: ExtraCategory | None = None
-    trust_dimensions: list[Trust]
+    trust_dimensions: Annotated[list[Trust], Field(min_length=1)]
     detects: bool = True
     track: Track | None = None
-    conditions: list[ConditionCode]
-    users: list[UserCode]
+    conditions: Annotated[list[ConditionCode], Field(min_length=1)]
+    users: Annotated[list[UserCode], Field(min_length=1)]
     job: Text | None = None
     answer: dict[str, dict[str, Any]] = {}
     tags: list[Tag] = []
@@ -163,7 +163,7 @@ class Scenario(Authored):
     criteria: Criteria = Criteria()
     contrast: Contrast | None = None
     resources: bool = False
-    graded_turns: list[int] = [1]
+    graded_turns: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)] = [1]
     review: Review = "unreviewed"
 
 

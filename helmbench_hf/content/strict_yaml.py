@@ -56,7 +56,7 @@ class Document:
         return self.lines.get(path, 1)
 
 
-class Trap(Exception):
+class TrapError(Exception):
     """A construct that is not allowed, at a line."""
 
     def __init__(self, line: int, field: str, what: str, mend: str) -> None:
@@ -72,7 +72,7 @@ def read(path: Path, shown: str) -> Document | Problem:
         return Problem(shown, 0, "", f"the file cannot be read ({error.strerror})", "check that it exists and is readable")
     try:
         return _parse(_decode(raw))
-    except Trap as trap:
+    except TrapError as trap:
         return Problem(shown, trap.line, trap.field, trap.what, trap.mend)
     except yaml.MarkedYAMLError as error:
         at_end = "end of stream" in (error.problem or "")  # then the place where it began helps more
@@ -83,17 +83,18 @@ def read(path: Path, shown: str) -> Document | Problem:
 
 def _decode(raw: bytes) -> str:
     if len(raw) > MAX_BYTES:
-        raise Trap(0, "", f"the file has {len(raw)} bytes, more than {MAX_BYTES}", "split it")
+        raise TrapError(0, "", f"the file has {len(raw)} bytes, more than {MAX_BYTES}", "split it")
     if raw.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
-        raise Trap(1, "", "the file starts with a byte order mark", "save it as UTF-8 without BOM")
+        raise TrapError(1, "", "the file starts with a byte order mark", "save it as UTF-8 without BOM")
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise Trap(line, "", "the file is not UTF-8", "save it as UTF-8") from None
+        raise TrapError(line, "", "the file is not UTF-8", "save it as UTF-8") from None
     if found := Reader.NON_PRINTABLE.search(text):
         line = text.count("\n", 0, found.start()) + 1
-        raise Trap(line, "", f"the file holds the control character U+{ord(found.group()):04X}", "remove it, or save as UTF-8")
+        what = f"the file holds the control character U+{ord(found.group()):04X}"
+        raise TrapError(line, "", what, "remove it, or save as UTF-8")
     return text
 
 
@@ -103,18 +104,18 @@ def _parse(text: str) -> Document:
         documents += isinstance(event, yaml.DocumentStartEvent)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise Trap(_line(event), "", "anchors and aliases are not allowed", "write the value out")
+            raise TrapError(_line(event), "", "anchors and aliases are not allowed", "write the value out")
         if isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag is not None:
-            raise Trap(_line(event), "", f"a value has the tag {event.tag}", "remove it, or put the value in quotes")
+            raise TrapError(_line(event), "", f"a value has the tag {event.tag}", "remove it, or put the value in quotes")
         if documents > 1:
-            raise Trap(_line(event), "", "the file holds 2 documents or more", "write exactly one")
+            raise TrapError(_line(event), "", "the file holds 2 documents or more", "write exactly one")
         if depth > MAX_DEPTH:  # before anything recursive reads it
-            raise Trap(_line(event), "", "nested too deep", f"use at most {MAX_DEPTH} levels")
+            raise TrapError(_line(event), "", "nested too deep", f"use at most {MAX_DEPTH} levels")
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     lines: dict[tuple[str | int, ...], int] = {}
     data = None if root is None else _construct(root, (), lines)
     if data is None:
-        raise Trap(1, "", "the file is empty", "write exactly one document")
+        raise TrapError(1, "", "the file is empty", "write exactly one document")
     return Document(data, lines)
 
 
@@ -132,10 +133,10 @@ def _construct(node: yaml.Node, path: tuple[str | int, ...], lines: dict[tuple[s
     for key_node, value_node in node.value:
         line = key_node.start_mark.line + 1
         if not isinstance(key_node, yaml.ScalarNode):
-            raise Trap(line, _dotted(path), "a key must be a plain word", "write the key as text")
+            raise TrapError(line, _dotted(path), "a key must be a plain word", "write the key as text")
         key = _scalar(key_node, path)
         if key in result:
-            raise Trap(line, _dotted((*path, key)), "the key stands twice", "keep one of the two")
+            raise TrapError(line, _dotted((*path, key)), "the key stands twice", "keep one of the two")
         lines[(*path, key)] = line
         result[key] = _construct(value_node, (*path, key), lines)
     return result
@@ -145,17 +146,18 @@ def _scalar(node: yaml.ScalarNode, path: tuple[str | int, ...]) -> Any:
     line = node.start_mark.line + 1
     kind = node.tag.rpartition(":")[2]
     if kind not in _SCALARS:
-        raise Trap(line, _dotted(path), f"`{node.value}` has a meaning of its own in YAML", "remove it, or put it in quotes")
+        raise TrapError(line, _dotted(path), f"`{node.value}` has a meaning of its own in YAML", "remove it, or put it in quotes")
     if node.style is None:
         for pattern, mend in _TRAPS:
             if pattern.match(node.value):
-                raise Trap(line, _dotted(path), f"the unquoted value `{node.value}` is ambiguous", mend)
+                raise TrapError(line, _dotted(path), f"the unquoted value `{node.value}` is ambiguous", mend)
     try:
         value = yaml.SafeLoader("").construct_object(node)
     except ValueError as error:
-        raise Trap(line, _dotted(path), f"the value `{node.value}` is impossible ({error})", "correct it or quote it") from None
+        what = f"the value `{node.value}` is impossible ({error})"
+        raise TrapError(line, _dotted(path), what, "correct it or quote it") from None
     if isinstance(value, float) and not math.isfinite(value):
-        raise Trap(line, _dotted(path), f"the value `{node.value}` is not finite", "write a finite number")
+        raise TrapError(line, _dotted(path), f"the value `{node.value}` is not finite", "write a finite number")
     return value
 
 

@@ -1,0 +1,192 @@
+"""`helmbench score`, `report`, `policies`, `compare`: numbers and the page, from what a run has on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from helmbench_hf.cli.content import Dataset, Design, Json, Revision, fail, load
+from helmbench_hf.cli.run import ours
+
+if TYPE_CHECKING:
+    from helmbench_hf.grading.run import Graded
+
+ExistingRun = Annotated[Path, typer.Option("--run", help="Folder of the run.")]
+
+
+def write_scores(run: Path) -> Graded:
+    """Derive every verdict from the journals, score them, write `verdicts.jsonl` and `scores.json`."""
+    from helmbench_hf.content.load import default_benchmark
+    from helmbench_hf.grading.run import collect
+    from helmbench_hf.run_folder import RunFolder, write_json
+    from helmbench_hf.scoring.result import to_json
+    from helmbench_hf.scoring.run import score as score_run
+
+    folder = RunFolder(run)
+    graded = collect(folder)
+    manifest = folder.manifest()
+    scores = score_run(
+        graded.cases,
+        graded.verdicts,
+        benchmark=default_benchmark(),
+        judges=graded.judges,
+        draws=manifest["settings"]["draws"],
+        design=manifest["dataset"]["design"],
+        content_sha256=manifest["dataset"]["content_sha256"],
+    )
+    graded.write(folder)
+    write_json(folder.scores, to_json(scores))
+    return graded
+
+
+def write_page(run: Path, graded: Graded) -> Path:
+    """Write `report.html` from the run's scores and give its path."""
+    from helmbench_hf.content.load import default_benchmark
+    from helmbench_hf.report.assemble import policy_rows, transcripts
+    from helmbench_hf.report.html import write_report
+    from helmbench_hf.report.model import ReportInput
+    from helmbench_hf.run_folder import RunFolder
+
+    folder, benchmark = RunFolder(run), default_benchmark()
+    policies, scored = expected(list(graded.cases))
+    page = ReportInput(
+        scores=json.loads(folder.scores.read_text(encoding="utf-8")),
+        manifest={**folder.manifest(), "judges": graded.judge_rows},
+        transcripts=transcripts(graded.cases, graded.completions, graded.verdicts, benchmark),
+        policies=policy_rows(policies, scored),
+    )
+    write_report(page, folder.report)
+    return folder.report
+
+
+def expected(cases: list[Any]) -> tuple[Mapping[str, Any], dict[str, dict[str, Any]]]:
+    """The reference policies and their expected scores on these cases, as JSON by slug."""
+    from helmbench_hf.content.load import default_benchmark
+    from helmbench_hf.content.policies import load_policies
+    from helmbench_hf.grading.resources import matches
+    from helmbench_hf.scoring.policies import score_policies
+    from helmbench_hf.scoring.result import to_json
+
+    benchmark = default_benchmark()
+    policies = load_policies(benchmark)
+    scored = score_policies(policies, cases, benchmark=benchmark, resource_match=matches(benchmark))
+    return policies, {slug: to_json(scores) for slug, scores in scored.items()}
+
+
+def score(run: ExistingRun, as_json: Json = False) -> None:
+    """Score a graded run: writes scores.json with every number and its n."""
+    from helmbench_hf.scoring.verdicts import ScoringError
+
+    try:
+        write_scores(run)
+    except (*ours(), ScoringError) as error:
+        fail(error)
+    print_summary(run, as_json)
+
+
+def report(run: ExistingRun) -> None:
+    """Score the run and write its page, one HTML file that needs no network."""
+    from helmbench_hf.scoring.verdicts import ScoringError
+
+    try:
+        path = write_page(run, write_scores(run))
+    except (*ours(), ScoringError) as error:
+        fail(error)
+    print_summary(run, as_json=False)
+    typer.echo(f"report: {path}")
+
+
+def print_summary(run: Path, as_json: bool) -> None:
+    """The headline, floors, gate state and coverage on the terminal, or the scores as JSON."""
+    from helmbench_hf.run_folder import RunFolder
+
+    folder = RunFolder(run)
+    text = folder.scores.read_text(encoding="utf-8")
+    if as_json:
+        typer.echo(text)
+        return
+    from rich.console import Console
+
+    from helmbench_hf.report.terminal import summary
+
+    model = folder.manifest()["model"]["id"]
+    Console().print(summary(json.loads(text), model, folder.report if folder.report.exists() else None))
+
+
+def policies(design: Design = "core", dataset: Dataset = None, revision: Revision = None, as_json: Json = False) -> None:
+    """Expected scores of the reference policies; 1 where one that is blind to the message scores above chance."""
+    known, scored = expected(list(load(design, dataset, revision).cases))
+    rows = []
+    for slug, found in scored.items():
+        behaviors = {item["code"]: item["score"]["value"] for item in found["behaviors"] if item["score"]["value"] is not None}
+        worst = max(behaviors, key=lambda code: behaviors[code])
+        overall = found["headline"]["overall"]["score"]["value"]
+        blind = known[slug].message_blind
+        above = blind and (100 * overall > LIMIT_OVERALL or 100 * behaviors[worst] > LIMIT_BEHAVIOR)
+        row = {"policy": slug, "blind": blind, "overall": 100 * overall, "worst": worst, "worst_score": 100 * behaviors[worst]}
+        rows.append({**row, "above chance": above})
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+    else:
+        typer.echo(f"{'policy':16} {'reads the message':>18} {'overall':>9}   best behavior")
+        for row in rows:
+            reads, mark = "no" if row["blind"] else "yes", "  ABOVE CHANCE" if row["above chance"] else ""
+            typer.echo(f"{row['policy']:16} {reads:>18} {row['overall']:9.2f}   {row['worst']} {row['worst_score']:.2f}{mark}")
+        typer.echo(f"limits for policies blind to the message: {LIMIT_OVERALL} of 100 overall, {LIMIT_BEHAVIOR} in any behavior")
+    raise typer.Exit(1 if any(row["above chance"] for row in rows) else 0)
+
+
+LIMIT_OVERALL, LIMIT_BEHAVIOR = 0.5, 5.0
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(help="Folder of a scored run.")],
+    second: Annotated[Path, typer.Argument(help="Folder of another one, on the same cells.")],
+    as_json: Json = False,
+) -> None:
+    """Two runs, paired on the same cells; refuses runs of different versions, cases or judges."""
+    import dataclasses
+
+    from helmbench_hf.run_folder import RunFolder
+    from helmbench_hf.scoring.compare import compare as compare_runs
+    from helmbench_hf.scoring.verdicts import ScoringError
+
+    try:
+        runs = [json.loads(RunFolder(run).scores.read_text(encoding="utf-8")) for run in (first, second)]
+    except (OSError, ValueError) as error:
+        fail(f"{error}; score both runs first with `helmbench score --run RUN`")
+    try:
+        found = compare_runs(runs[0], runs[1], (first.name, second.name))
+    except ScoringError as error:
+        fail(error)
+    if as_json:
+        typer.echo(json.dumps(dataclasses.asdict(found), indent=2))
+        return
+    typer.echo(f"{found.names[0]} minus {found.names[1]}: {found.pairs} pairs, {found.dropped} not scored in both")
+    for row in (found.overall, *found.pillars, *found.behaviors):
+        typer.echo(f"{row.code:8} {_points(row.first)} {_points(row.second)}   {_interval(row.estimate)} {_verdict(row.differs)}")
+    for floor in found.floors:
+        typer.echo(f"floor {floor.slug}: {floor.first} against {floor.second}")
+    if found.detectable is not None:
+        typer.echo(f"a true overall difference of {100 * found.detectable:.1f} points would be found with 80% power")
+    typer.echo(found.rank_rule)
+
+
+def _points(value: float | None) -> str:
+    return "      -" if value is None else f"{100 * value:7.1f}"
+
+
+def _interval(estimate: Any) -> str:
+    if estimate.value is None:
+        return f"-  ({estimate.note or 'no pair scored in both'})"
+    if estimate.low is None or estimate.high is None:
+        return f"{100 * estimate.value:+.1f}  (no interval: {estimate.note or 'too few messages'})"
+    return f"{100 * estimate.value:+.1f}  [{100 * estimate.low:+.1f}, {100 * estimate.high:+.1f}]  n={estimate.n_pairs}"
+
+
+def _verdict(differs: bool | None) -> str:
+    return {True: "differs", False: "no difference shown", None: ""}[differs]
