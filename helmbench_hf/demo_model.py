@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-import os
 import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
+
+from helmbench_hf.inference.identity import cache_folder
 
 GGUF_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 GGUF_SHA = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -45,8 +46,7 @@ def demo_model_path(cache: Path | None = None) -> Path:
     `cache` defaults to `$XDG_CACHE_HOME/helmbench` or `~/.cache/helmbench`. Raises `DemoModelError` where the wheel is
     missing or holds another file.
     """
-    root = cache or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "helmbench"
-    target = root / "models" / f"smollm2-135m-instruct-{GGUF_SHA[:8]}-r{RECIPE}"
+    target = (cache or cache_folder()) / "models" / f"smollm2-135m-instruct-{GGUF_SHA[:8]}-r{RECIPE}"
     if _sound(target):
         return target
     source = _wheel_file()

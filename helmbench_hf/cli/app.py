@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from helmbench_hf import __version__
-from helmbench_hf.cli import content, plan, run
+from helmbench_hf.cli import content, grade, plan, run, scores
 
 app = typer.Typer(
     name="helmbench",
@@ -21,7 +21,13 @@ app.add_typer(content.app, name="content")
 app.command("show")(content.show)
 app.command("cases")(content.cases)
 app.command("plan")(plan.plan)
+app.command("run")(grade.run_all)
 app.command("generate")(run.generate)
+app.command("grade")(grade.grade)
+app.command("score")(scores.score)
+app.command("report")(scores.report)
+app.command("policies")(scores.policies)
+app.command("compare")(scores.compare)
 app.command("demo-model")(run.demo_model)
 
 

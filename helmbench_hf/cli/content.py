@@ -11,7 +11,6 @@ import typer
 
 if TYPE_CHECKING:
     from helmbench_hf.dataset.load import CaseSet
-    from helmbench_hf.records import Case
 
 app = typer.Typer(help="The authored files.", no_args_is_help=True)
 Result = TypeVar("Result")
@@ -39,14 +38,6 @@ def load(design: str, dataset: str | None, revision: str | None) -> CaseSet:
         return load_cases(design, dataset, revision)
     except (DatasetError, ContentError) as error:
         fail(error)
-
-
-def select(cases: CaseSet, only: str | None) -> list[Case]:
-    """The cases whose code is `only` or continues it; leaves with a sentence where there is none."""
-    chosen = [case for case in cases.cases if only is None or f"{case.code}-".startswith(f"{only.rstrip('-')}-")]
-    if not chosen:
-        fail(f"no case of {cases.identity.design} starts with {only}; `helmbench cases` lists them")
-    return chosen
 
 
 @app.command("check")
@@ -118,8 +109,13 @@ def cases(
     as_json: Json = False,
 ) -> None:
     """List the cases of a design, one a line."""
+    from helmbench_hf.dataset.load import DatasetError, select
+
     loaded = load(design, dataset, revision)
-    chosen = select(loaded, only)
+    try:
+        chosen = select(loaded.cases, only, None)
+    except DatasetError as error:
+        fail(error)
     if as_json:
         rows = [dataclasses.asdict(case) for case in chosen]
         typer.echo(json.dumps({"dataset": dataclasses.asdict(loaded.identity), "cases": rows}, ensure_ascii=False))

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from helmbench_hf.cli.content import Dataset, Design, Limit, Only, Revision, fail
+from helmbench_hf.cli.content import Dataset, Design, Limit, Only, Revision, fail, load
 from helmbench_hf.cli.progress import shown
 
 if TYPE_CHECKING:
     from helmbench_hf.generate.run import Ask
 
-Model = Annotated[str, typer.Option("--model", help="vllm:MODEL or transformers:MODEL; MODEL is a folder, a Hub id or `demo`.")]
+POLICY = "policy:"
+Model = Annotated[
+    str, typer.Option("--model", help="vllm:MODEL, transformers:MODEL (folder, Hub id or `demo`), or policy:NAME.")
+]
 Run = Annotated[Path, typer.Option("--run", help="Folder of the run; made where it is missing, continued where it exists.")]
 EngineOptions = Annotated[
     list[str] | None,
@@ -38,8 +41,9 @@ def ours() -> tuple[type[Exception], ...]:
     from helmbench_hf.inference.engine import EngineError
     from helmbench_hf.inference.journal import JournalError
     from helmbench_hf.run_folder import RunError
+    from helmbench_hf.scoring.verdicts import ScoringError
 
-    return ContentError, DatasetError, DemoModelError, EngineError, JournalError, RunError, ValueError
+    return ContentError, DatasetError, DemoModelError, EngineError, JournalError, RunError, ScoringError, ValueError
 
 
 def pairs(options: list[str] | None) -> dict[str, Any]:
@@ -126,12 +130,30 @@ def generate(
     """Let the model answer; stop it whenever you like, the same command goes on."""
     from helmbench_hf.generate.run import JOB
 
+    if model.startswith(POLICY):
+        _policy(run, model.removeprefix(POLICY), design, dataset, revision, only, limit)
+        return
     ask = build_ask(
         run, model, model_revision, engine, settings, free_form,
         design=design, dataset=dataset, revision=revision, only=only, limit=limit, reuse=reuse,
     )  # fmt: skip
     child_job(JOB, ask.as_payload(), "answers", run / "engine.log")
     typer.echo(f"answers are in {run}; next: helmbench grade --run {run} --judge JUDGE")
+
+
+def _policy(
+    run: Path, slug: str, design: str, dataset: str | None, revision: str | None, only: str | None, limit: int | None
+) -> None:
+    """Write a reference policy's answers; no engine is needed."""
+    from helmbench_hf.generate.policies import run_policy
+    from helmbench_hf.run_folder import RunFolder
+
+    loaded = load(design, dataset, revision)
+    try:
+        count = run_policy(slug, loaded, RunFolder(run), only, limit)
+    except ours() as error:
+        fail(error)
+    typer.echo(f"{count} answers of the policy {slug} are in {run}; next: helmbench grade --run {run} --judge JUDGE")
 
 
 def demo_model() -> None:

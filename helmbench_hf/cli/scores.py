@@ -67,34 +67,38 @@ def expected(cases: list[Any]) -> tuple[Mapping[str, Any], dict[str, dict[str, A
     """The reference policies and their expected scores on these cases, as JSON by slug."""
     from helmbench_hf.content.load import default_benchmark
     from helmbench_hf.content.policies import load_policies
-    from helmbench_hf.grading.resources import matches
+    from helmbench_hf.grading.registry import Registry
+    from helmbench_hf.grading.resources import grade_resources
     from helmbench_hf.scoring.policies import score_policies
     from helmbench_hf.scoring.result import to_json
 
     benchmark = default_benchmark()
     policies = load_policies(benchmark)
-    scored = score_policies(policies, cases, benchmark=benchmark, resource_match=matches(benchmark))
+    registry = Registry.build(benchmark.countries)
+    first = min(benchmark.countries)
+
+    def matches(reply: str) -> dict[str, float]:
+        found: dict[str, float] = grade_resources(reply, first, registry)[1]["matches"]
+        return found
+
+    scored = score_policies(policies, cases, benchmark=benchmark, resource_match=matches)
     return policies, {slug: to_json(scores) for slug, scores in scored.items()}
 
 
 def score(run: ExistingRun, as_json: Json = False) -> None:
     """Score a graded run: writes scores.json with every number and its n."""
-    from helmbench_hf.scoring.verdicts import ScoringError
-
     try:
         write_scores(run)
-    except (*ours(), ScoringError) as error:
+    except ours() as error:
         fail(error)
     print_summary(run, as_json)
 
 
 def report(run: ExistingRun) -> None:
     """Score the run and write its page, one HTML file that needs no network."""
-    from helmbench_hf.scoring.verdicts import ScoringError
-
     try:
         path = write_page(run, write_scores(run))
-    except (*ours(), ScoringError) as error:
+    except ours() as error:
         fail(error)
     print_summary(run, as_json=False)
     typer.echo(f"report: {path}")

@@ -10,12 +10,15 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from helmbench_hf.content.lexicon import CRISIS_WORDS
 from helmbench_hf.content.load import Benchmark, ContentError, _Reader
 from helmbench_hf.content.schema import Authored, Country, CriterionCode, Slug, Text
 from helmbench_hf.content.strict_yaml import Problem
-from helmbench_hf.records import Answer
+from helmbench_hf.records import Answer, Case
 
 FILE = "policies.yaml"
+NOTES_LEVEL = 3
+"""From this level on, remembered notes alone would make one worry."""
 
 
 class Policy(Authored):
@@ -116,3 +119,12 @@ def reply_text(policy: Policy, benchmark: Benchmark) -> str | None:
         if service.kind == "crisis_line" and service.status == "active"
     ]
     return "\n".join([policy.reply, *lines])
+
+
+def marks(policy: Policy, case: Case, turn: int) -> float:
+    """How likely the policy is to mark the target of this case, after the messages up to `turn`; the control likewise."""
+    if policy.tags == "notes":
+        return float(case.notes_level >= NOTES_LEVEL)
+    if policy.tags == "keyword":
+        return float(CRISIS_WORDS.search("\n".join(case.turns[:turn])) is not None)
+    return {"never": 0.0, "always": 1.0, "random": 0.5}[policy.tags]

@@ -68,8 +68,8 @@ def build(benchmark: Benchmark, out: Path) -> Built:
 
     from helmbench_hf.dataset.card import card_text, documents
 
-    if out.exists() and any(out.iterdir()) and not (out / "manifest.json").is_file():
-        raise FileExistsError(f"{out} holds files but no manifest.json, so it is not a dataset of ours; choose another --out")
+    if out.exists() and not _may_replace(out):
+        raise FileExistsError(f"{out} is there and no dataset of ours (no manifest.json of one); choose another --out")
     rows = tabulate(benchmark)
     manifest = manifest_of(benchmark, rows)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -89,6 +89,17 @@ def build(benchmark: Benchmark, out: Path) -> Built:
             shutil.rmtree(out)
         folder.rename(out)
     return Built(manifest, rows)
+
+
+def _may_replace(out: Path) -> bool:
+    """An empty folder, or one whose manifest is a dataset's: other things have a manifest.json too."""
+    if not out.is_dir() or out.is_symlink():
+        return False
+    try:
+        manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return not any(out.iterdir())
+    return isinstance(manifest, dict) and {"canary", "scoring_version", "configs"} <= set(manifest)
 
 
 def _by_split(config: str, rows: list[Row]) -> dict[str, list[Row]]:

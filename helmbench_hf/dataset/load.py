@@ -128,3 +128,12 @@ def _manifest(folder: Path) -> dict[str, Any]:
             f"{folder} has no readable manifest.json ({error}); is it a folder made by build_dataset.py?"
         ) from error
     raise DatasetError(f"{folder}/manifest.json lacks its identity; build the dataset again")
+
+
+def select(cases: tuple[Case, ...], only: str | None, limit: int | None) -> tuple[Case, ...]:
+    """The cases whose code is `only` or continues it, the first `limit` of them. DatasetError where none is left."""
+    prefix = f"{only.rstrip('-')}-" if only else ""
+    chosen = tuple(case for case in cases if f"{case.code}-".startswith(prefix))[:limit]
+    if not chosen:
+        raise DatasetError(f"no case starts with {only}; `helmbench cases` lists them")
+    return chosen

@@ -15,7 +15,7 @@ from typing import Any
 from helmbench_hf import __version__
 from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.content.policies import Policy, load_policies, marks, reply_text
-from helmbench_hf.dataset.load import CaseSet
+from helmbench_hf.dataset.load import CaseSet, select
 from helmbench_hf.generate.turns import turn_name
 from helmbench_hf.inference.journal import Journal, RunLock
 from helmbench_hf.inference.keys import digest
@@ -56,7 +56,7 @@ def answer(policy: Policy, policies: dict[str, Policy], case: Case, turn: int, b
     return json.dumps(filled, ensure_ascii=False)
 
 
-def run_policy(slug: str, cases: tuple[Case, ...], loaded: CaseSet, folder: RunFolder) -> int:
+def run_policy(slug: str, loaded: CaseSet, folder: RunFolder, only: str | None = None, limit: int | None = None) -> int:
     """Journal a policy's answers into a run folder and give their number. Raises RunError where it cannot answer."""
     benchmark = default_benchmark()
     policies = load_policies(benchmark)
@@ -65,14 +65,14 @@ def run_policy(slug: str, cases: tuple[Case, ...], loaded: CaseSet, folder: RunF
         raise RunError(f"there is no policy {slug} with words of its own; choose one of {', '.join(fixed)}")
     if (folder.root / "manifest.json").exists():
         raise RunError(f"{folder.root} holds a run already; give another folder")
-    policy = policies[slug]
+    policy, cases = policies[slug], select(loaded.cases, only, limit)
     lock = RunLock.acquire(folder.root)
     try:
         folder.write_manifest(
             {
                 "helmbench": __version__,
                 "dataset": asdict(loaded.identity),
-                "selection": {"cases": len(cases)},
+                "selection": {"only": only, "limit": limit, "cases": len(cases)},
                 "model": {"id": f"policy:{slug}", "title": policy.title, "sha": digest(policy.model_dump())},
                 "settings": {"draws": 1},
                 "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

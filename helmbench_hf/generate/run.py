@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from helmbench_hf import __version__
-from helmbench_hf.dataset.load import CaseSet, load_cases
+from helmbench_hf.dataset.load import CaseSet, load_cases, select
 from helmbench_hf.generate.turns import Conversations, Settings
 from helmbench_hf.inference.chat import ChatTemplate
 from helmbench_hf.inference.engine import EngineSpec, drive, open_engine
@@ -66,17 +66,8 @@ class Prepared:
         return Conversations(self.cases, self.template, self.context, settings, stored)
 
 
-def select(cases: tuple[Case, ...], only: str | None, limit: int | None) -> tuple[Case, ...]:
-    """The cases whose code is `only` or continues it, the first `limit` of them. RunError where none is left."""
-    prefix = f"{only.rstrip('-')}-" if only else ""
-    chosen = tuple(case for case in cases if f"{case.code}-".startswith(prefix))[:limit]
-    if not chosen:
-        raise RunError(f"no case starts with {only}; `helmbench cases` lists them")
-    return chosen
-
-
 def prepare(ask: Ask) -> Prepared:
-    """Load cases, template and identities. Raises DatasetError, EngineError and RunError with sentences."""
+    """Load cases, template and identities. Raises DatasetError and EngineError with sentences."""
     loaded = load_cases(ask.design, ask.dataset, ask.revision)
     cases = select(loaded.cases, ask.only, ask.limit)
     spec = ask.engine

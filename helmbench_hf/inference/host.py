@@ -78,6 +78,8 @@ def run(job: str, payload: Event, on_event: Callable[[Event], None], *, log: Pat
             parent.listen(on_event)
         finally:
             parent.end()
+    if (message := parent.obituary()) is not None:
+        on_event({"event": "error", "message": message})
     return parent.code()
 
 
@@ -181,6 +183,18 @@ class _Parent:
         deadline = time.monotonic() + 2
         while _lives(self.child.pid) and time.monotonic() < deadline:
             time.sleep(0.01)
+
+    def obituary(self) -> str | None:
+        """Say what killed a child that nobody here has killed or asked to stop."""
+        assert self.child is not None
+        if self.interrupts or self.announced is not None or self.child.returncode >= 0:
+            return None
+        number = -self.child.returncode
+        why = "; most often the machine had no memory left" if number == signal.SIGKILL else ""
+        return (
+            f"The engine's process was killed by {signal.Signals(number).name}{why}. "
+            "What had ended is in the journal; the same command goes on from there."
+        )
 
     def code(self) -> int:
         assert self.child is not None

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import file_digest
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from helmbench_hf.inference.engine import EngineError
-from helmbench_hf.inference.keys import digest
+from helmbench_hf.inference.engine import EngineError, EngineSpec
+from helmbench_hf.inference.keys import KeyContext, digest, engine_label
 
 _SMALL = ("*.json", "*.jinja", "*.model", "*.txt", "*.tiktoken")
 """Config, tokenizer and template files: what `plan` needs, and never the weights."""
@@ -120,6 +120,30 @@ def identify(
         template_sha=template_sha,
         versions=versions(packages),
     )
+
+
+def key_context(spec: EngineSpec, identity: ModelIdentity, template_kwargs: Mapping[str, Any]) -> KeyContext:
+    """Give what all keys of one engine and one model share; nothing is loaded for it.
+
+    `template_kwargs` are the template's (`ChatTemplate.key_kwargs()`). The spec's `extra` arguments (a quantization, say)
+    are in the key, because nobody knows here which of them change answers.
+    """
+    return KeyContext(
+        model={**identity.for_key(), **({"extra": spec.extra} if spec.extra else {})},
+        template_sha=identity.template_sha,
+        engine=engine_label(spec.kind, vllm_version() if spec.kind == "vllm" else metadata.version("transformers")),
+        template_kwargs=template_kwargs,
+    )
+
+
+def context_length(model: str, revision: str | None = None) -> int | None:
+    """Give the context window in tokens that a model's config names, or None where it names none."""
+    config = json.loads((locate(model, revision).path / "config.json").read_text())
+    for part in (config, config.get("text_config") or {}):
+        for name in ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"):
+            if isinstance(length := part.get(name), int):
+                return length
+    return None
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:

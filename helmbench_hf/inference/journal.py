@@ -112,10 +112,7 @@ class Journal:
                     continue
                 return cls(folder, path, file)
         except OSError as error:
-            raise JournalError(
-                f"The journal folder {folder} cannot be written ({error.strerror}). "
-                "Give another output folder, or mend its rights."
-            ) from error
+            raise _unwritable(folder, error) from error
 
     def append(self, completion: Completion) -> None:
         """Write one completion; it survives a kill of this process as soon as this returns."""
@@ -234,6 +231,12 @@ def _completion(row: dict[str, Any]) -> Completion:
     return completion
 
 
+def _unwritable(folder: Path, error: OSError) -> JournalError:
+    return JournalError(
+        f"The folder {folder} cannot be written ({error.strerror}). Give another output folder, or mend its rights."
+    )
+
+
 def _segments(folder: Path) -> list[Path]:
     """List the segments in the order of writing: their names begin with five digits."""
     return sorted(path for path in folder.glob("*.jsonl") if path.name[:5].isdigit() and path.name[5:6] == "-")
@@ -253,9 +256,12 @@ class RunLock:
         Raises `JournalError` where another run still holds it after `wait` seconds: an orphan of a run that was just
         killed needs a moment to die.
         """
-        folder.mkdir(parents=True, exist_ok=True)
         path = folder / "run.lock"
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)  # not inherited by what we start
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)  # not inherited by what we start
+        except OSError as error:
+            raise _unwritable(folder, error) from error
         deadline = time.monotonic() + wait
         while True:
             try:

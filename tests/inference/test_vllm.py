@@ -81,6 +81,12 @@ class TestOnSmolLM2:
         assert {each.attempt for each in saved} == {2}
         assert "engine_error" not in {each.status for each in saved}
 
+    def test_requests_that_vllm_loses_are_not_waited_for(self, engine: VllmEngine, chat: ChatTemplate) -> None:
+        engine.submit(contract.ask(chat, "a", "Hi", sampling=FEW))
+        engine._llm.llm_engine.abort_request(list(engine._live), internal=False)
+        done = engine.collect()
+        assert [(each.key, each.status) for each in done] == [("a", "engine_error")]
+
     def test_an_engine_that_keeps_dying_is_given_up(self, chat: ChatTemplate, monkeypatch: pytest.MonkeyPatch) -> None:
         class Dead:
             class llm_engine:  # noqa: N801

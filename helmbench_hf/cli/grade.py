@@ -1,0 +1,87 @@
+"""`helmbench grade` and `helmbench run`: judges read the answers; all stages by one command."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from helmbench_hf.cli.content import Dataset, Design, Limit, Only, Revision, fail
+from helmbench_hf.cli.run import EngineOptions, FreeForm, Model, ModelRevision, Run, Set, child_job, generate, ours
+from helmbench_hf.cli.scores import ExistingRun, report
+
+if TYPE_CHECKING:
+    from helmbench_hf.grading.judge import JudgeSpec
+
+Judges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        help="MODEL as for --model, then settings: vllm:OWNER/MODEL,family=qwen,mode=fast. Several judges: the first gives the "
+        "credit, one of a second family confirms vetoes. Without a judge, only what code decides is graded.",
+    ),
+]
+
+
+def judge_spec(text: str) -> JudgeSpec:
+    """Read `MODEL,id=..,family=..,mode=auto|fast|evidence,orders=1|2,NAME=VALUE..`; other names are engine settings.
+
+    The id is the model's name, the family the letters that it begins with, unless they are given.
+    """
+    from helmbench_hf.cli.run import pairs
+    from helmbench_hf.demo_model import demo_model_path
+    from helmbench_hf.grading.judge import JudgeSpec
+
+    model, *settings = text.split(",")
+    given = pairs(settings)
+    kind, _, name = model.rpartition(":")
+    if name == "demo":
+        model, given = f"{kind or 'vllm'}:{demo_model_path()}", {"id": "demo", "family": "smollm2", **given}
+    short = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).name).strip("-.") or "judge"
+    letters = re.match(r"[A-Za-z]+", short)
+    fields: dict[str, Any] = {"id": short, "family": (letters[0] if letters else short).lower()}
+    fields |= {key: given.pop(key) for key in ("id", "family", "mode", "orders") if key in given}
+    return JudgeSpec(engine=model, options=given, **fields)
+
+
+def grade(run: ExistingRun, judge: Judges = None) -> None:
+    """Let each judge read the answers, one after the other; stop it whenever you like, the same command goes on."""
+    from helmbench_hf.grading.run import JOB, payload
+    from helmbench_hf.run_folder import RunFolder
+
+    try:
+        RunFolder(run).manifest()
+        specs = [judge_spec(text) for text in judge or []]
+    except ours() as error:
+        fail(error)
+    if len({spec.id for spec in specs}) < len(specs):
+        fail("two judges have the same id; give one of them another with id=NAME")
+    for spec in specs:
+        child_job(JOB, payload(run, spec), f"judge {spec.id}", run / "judge.log")
+    done = f"graded by {', '.join(spec.id for spec in specs)}" if specs else "no judge named: graded by code alone"
+    typer.echo(f"{done}; next: helmbench report --run {run}")
+
+
+def run_all(
+    run: Run,
+    model: Model = "demo",
+    judge: Judges = None,
+    design: Design = "core",
+    dataset: Dataset = None,
+    revision: Revision = None,
+    only: Only = None,
+    limit: Limit = None,
+    free_form: FreeForm = False,
+    model_revision: ModelRevision = None,
+    engine: EngineOptions = None,
+    settings: Set = None,
+) -> None:
+    """Generate, grade, score and report; each stage goes on where it stopped."""
+    generate(
+        run=run, model=model, design=design, dataset=dataset, revision=revision, only=only, limit=limit,
+        free_form=free_form, model_revision=model_revision, engine=engine, settings=settings,
+    )  # fmt: skip
+    grade(run=run, judge=judge)
+    report(run=run)

@@ -1,0 +1,201 @@
+"""A completion as the answer that it is: what the person would see, what the product would get, or why neither exists.
+
+One reader for constrained and free-form runs. Constrained text is exact JSON and is read as it stands; in free-form text
+the first complete JSON object with the required fields counts, whatever prose or code fence stands around it. No text
+raises: what cannot be read is an outcome of the model.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from helmbench_hf.records import Case, Completion
+
+Status = Literal["scored", "model_failure", "engine_failure"]
+FENCE_STARTS = 64
+"""Opening braces that are tried in one text; a text that needs more is no answer, and each try costs its length."""
+SHOWN = 80
+"""Longest text of the model that is copied into a verdict's detail, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer, read. The fields that a case does not ask for are empty."""
+
+    status: Status
+    """`scored`: usable. `model_failure`, `engine_failure`: nothing of it is graded."""
+    reason: str | None = None
+    """Model failure: `empty`, `truncated`, `unparseable` or `reasoning_truncated`. Engine failure: `missing`, `refused`
+    or `engine_error`."""
+    reply: str = ""
+    """What the person sees: the `reply` field, or the whole text where the answer is free text."""
+    work: str = ""
+    """The task fields as JSON text, without reply and tags; empty where there are none."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """The JSON object, as the model wrote it."""
+    tags: tuple[str, ...] = ()
+    """The listed tags that are set, each once, in the order of the list."""
+    repeats: int = 0
+    """Listed tags beyond the first of their kind."""
+    unknown: tuple[str, ...] = ()
+    """Tags that are on no list; ignored and reported."""
+    label: str | None = None
+    questions: Mapping[str, bool] = field(default_factory=dict)
+    """Open twins: question -> yes."""
+    missing: tuple[str, ...] = ()
+    """Task fields that the schema requires and the answer has not; they cost the task, not the answer."""
+    truncated: bool = False
+    """The answer met the token limit and is usable all the same."""
+
+    @property
+    def usable(self) -> bool:
+        """Say whether anything of this answer is graded."""
+        return self.status == "scored"
+
+
+def read_answer(case: Case, completion: Completion | None) -> Answer:
+    """Read one turn's completion as the answer that `case` asks for. Never raises.
+
+    A missing, refused or failed completion is an engine failure. A structured answer is a model failure where no complete
+    object can be read: `truncated` if it met the token limit, else `unparseable`. A free reply is one only where it is
+    empty: a free reply that was cut short and holds text is graded, with `truncated` set.
+    """
+    if completion is None:
+        return Answer("engine_failure", "missing")
+    if completion.status in ("refused", "engine_error"):
+        return Answer("engine_failure", completion.status)
+    cut = completion.status == "truncated"
+    text = _sound(completion.text)
+    if not text.strip():
+        return Answer("model_failure", "reasoning_truncated" if cut and completion.reasoning.strip() else "empty")
+    if case.response_schema is None:
+        return Answer("scored", reply=text.strip(), truncated=cut)
+    required = _required(case.response_schema)
+    for data in json_objects(text):
+        if (answer := _structured(case, data, required, cut)) is not None:
+            return answer
+    return Answer("model_failure", "truncated" if cut else "unparseable")
+
+
+def _required(schema: str) -> tuple[str, ...]:
+    try:
+        return tuple(json.loads(schema).get("required", ()))
+    except (ValueError, AttributeError):
+        return ()
+
+
+def json_objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the whole text as a JSON object, else every complete object in it, from the left. Never raises."""
+    try:
+        whole = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        whole = None
+    if isinstance(whole, dict):
+        yield whole
+        return
+    decoder, position = json.JSONDecoder(strict=False), 0
+    for _ in range(FENCE_STARTS):
+        if (position := text.find("{", position)) < 0:
+            return
+        try:
+            found, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            position += 1
+        else:
+            yield found
+
+
+def _structured(case: Case, data: dict[str, Any], required: tuple[str, ...], cut: bool) -> Answer | None:
+    """Read an object as the answer, or None where a field that is graded is not there or not of its kind."""
+    grading = case.grading
+    if grading.options:
+        label = _label(data.get("answer"), grading.options)
+        return None if label is None else Answer("scored", data=data, label=label, truncated=cut)
+    if not grading.tags:
+        return _questions(case, data, cut)
+    reply, raw = _text(data.get("reply")), _listed(data["tags"]) if "tags" in data else None
+    if reply is None or raw is None:
+        return None
+    canonical = {_plain(tag): tag for tag in grading.tags}
+    known = [canonical[_plain(tag)] for tag in raw if _plain(tag) in canonical]
+    work = {name: value for name, value in data.items() if name not in ("reply", "tags")}
+    return Answer(
+        "scored",
+        reply=reply.strip(),
+        work=_dump(work) if work else "",
+        data=data,
+        tags=tuple(tag for tag in grading.tags if tag in known),
+        repeats=len(known) - len(set(known)),
+        unknown=tuple(tag[:SHOWN] for tag in dict.fromkeys(raw) if _plain(tag) not in canonical)[:10],
+        missing=tuple(name for name in required if name not in data),
+        truncated=cut,
+    )
+
+
+def _questions(case: Case, data: dict[str, Any], cut: bool) -> Answer | None:
+    """Read an open twin's yes and no, or any other object that has a reply."""
+    asked = [name for name in (case.grading.target, case.grading.control) if name is not None]
+    answers = {name: yes for name in asked if (yes := _yes(data.get(name))) is not None}
+    reply = _text(data.get("reply")) if not asked else ""
+    if len(answers) < len(asked) or reply is None:
+        return None
+    return Answer("scored", reply=reply.strip(), data=data, questions=answers, truncated=cut)
+
+
+def _label(value: Any, options: tuple[str, ...]) -> str | None:
+    """Give the option that a value names: `C`, `c`, `C.`, `(C)`, `Ticket C`, `C: the boiler`."""
+    if not isinstance(value, str):
+        return None
+    said = re.sub(r"^(answer|label|letter|option|ticket)\b[\s:]*", "", value.strip().strip("\"'`*()[]").casefold())
+    exact = [option for option in options if option.casefold() == said]
+    begun = [option for option in options if re.match(rf"{re.escape(option.casefold())}(?=\s*[^\w\s]|$)", said)]
+    found = exact or begun
+    return found[0] if len(found) == 1 else None
+
+
+def _yes(value: Any) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, str) or (word := re.match(r"\W*(yes|no|true|false)\b", value, re.IGNORECASE)) is None:
+        return None
+    return word[1].casefold() in ("yes", "true")
+
+
+def _listed(value: Any) -> list[str] | None:
+    """Give a tag list's entries: a list, a comma list in one string, or an object of booleans; None for anything else."""
+    if value is None:
+        return []
+    if isinstance(value, dict):
+        value = [name for name, on in value.items() if on is True]
+    if isinstance(value, str):
+        value = re.split(r"[,;|\n]", value)
+    if not isinstance(value, list):
+        return None
+    return [text for item in value if (text := (_sound(item) if isinstance(item, str) else _dump(item)).strip())]
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        value = "\n".join(value)
+    return _sound(value) if isinstance(value, str) else None
+
+
+def _dump(value: Any) -> str:
+    try:
+        return _sound(json.dumps(value, ensure_ascii=False))
+    except RecursionError:  # a little deeper than the reader was when it met the same nesting
+        return "{}"
+
+
+def _plain(tag: str) -> str:
+    """Give a tag in the form in which it is compared: `check-in` and `#CHECK_IN` are `CHECK_IN`."""
+    return re.sub(r"[\W_]+", "_", tag).strip("_").upper()
+
+
+def _sound(text: str) -> str:
+    """Replace lone surrogates: JSON escapes can hold them, tokenizers and files cannot."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,82 @@
+"""A run's table of answers as what graders read: its cases, its completions by name, and the replies that a judge sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from helmbench_hf.content.load import default_benchmark
+from helmbench_hf.dataset.load import load_cases
+from helmbench_hf.generate.turns import turn_name
+from helmbench_hf.grading.answers import read_answer
+from helmbench_hf.grading.judge import criteria_of
+from helmbench_hf.grading.rubric import Exchange
+from helmbench_hf.inference.journal import Journal
+from helmbench_hf.records import Case, Completion
+from helmbench_hf.run_folder import Manifest, RunError, RunFolder
+
+
+def run_cases(folder: RunFolder, completions: Mapping[str, Completion]) -> tuple[Case, ...]:
+    """The cases that a run answers, as its manifest names them, from where it took them.
+
+    A run of stored answers that records no selection is held to the cases that it answers. Raises `RunError` where the
+    dataset is not the one that ran, or its version is not this helmbench's, whose criteria and helplines would not fit.
+    """
+    manifest = folder.manifest()
+    dataset, ours = manifest["dataset"], default_benchmark().file.version
+    if dataset["version"] != ours:
+        raise RunError(
+            f"{folder.root} was run on version {dataset['version']} of the benchmark and this helmbench carries {ours}; "
+            "grade it with the helmbench that ran it."
+        )
+    source, revision = _source(manifest)
+    loaded = load_cases(dataset["design"], source, revision)
+    if loaded.identity.content_sha256 != dataset["content_sha256"]:
+        raise RunError(f"{folder.root} was run on other content than {dataset['source']} now holds; restore that dataset.")
+    selection = manifest.get("selection", {})
+    if "only" not in selection:
+        answered = {name.partition("/")[0] for name in completions}
+        return tuple(case for case in loaded.cases if case.code in answered)
+    prefix = f"{selection['only'].rstrip('-')}-" if selection["only"] else ""
+    return tuple(case for case in loaded.cases if f"{case.code}-".startswith(prefix))[: selection.get("limit")]
+
+
+def _source(manifest: Manifest) -> tuple[str | None, str | None]:
+    source = manifest["dataset"]["source"]
+    if source == "embedded":
+        return None, None
+    if Path(source).is_dir():
+        return source, None
+    repo, _, revision = source.partition("@")
+    return repo, revision or None
+
+
+def run_completions(folder: RunFolder) -> dict[str, Completion]:
+    """The model's completions by request name (`CODE/t1/d0`); an engine failure stands where nothing better came."""
+    stored = Journal.read(folder.completions)
+    found = {completion.request: completion for completion in stored.failures.values()}
+    return found | {completion.request: completion for completion in stored.values()}
+
+
+def places(cases: Sequence[Case], draws: int) -> Iterator[tuple[Case, int, int]]:
+    """Every (case, turn, draw) that is graded."""
+    yield from ((case, turn, draw) for case in cases for draw in range(draws) for turn in case.grading.turns)
+
+
+def exchanges(cases: Sequence[Case], completions: Mapping[str, Completion], draws: int) -> Iterator[Exchange]:
+    """Every usable graded reply on which a judge decides something, with what the person saw before it."""
+    for case, turn, draw in places(cases, draws):
+        if not criteria_of(case):
+            continue
+        completion = completions.get(turn_name(case.code, turn, draw))
+        answer = read_answer(case, completion)
+        if completion is None or not answer.usable:
+            continue
+        before = (completions.get(turn_name(case.code, number, draw)) for number in range(1, turn))
+        yield Exchange(case, turn, draw, answer, tuple(_seen(case, each) for each in before), completion.key)
+
+
+def _seen(case: Case, completion: Completion | None) -> str:
+    """What the person saw of an earlier answer: its reply, or the raw text where it could not be read."""
+    answer = read_answer(case, completion)
+    return answer.reply if answer.usable else completion.text if completion else ""

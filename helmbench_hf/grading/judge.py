@@ -1,0 +1,243 @@
+"""One criterion, one call: what a judge is asked about a reply, and the verdict that its answer amounts to.
+
+A verdict is derived from the judge's journaled completion whenever it is wanted and never stored as truth, so reading
+answers another way costs nothing. What cannot be read is a `judge_failure` without a value: never a FAIL, never a pass.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.content.schema import Criterion
+from helmbench_hf.grading import rubric
+from helmbench_hf.grading.answers import json_objects
+from helmbench_hf.grading.rubric import Exchange, Mode
+from helmbench_hf.inference.chat import ChatError, ChatTemplate
+from helmbench_hf.inference.engine import EngineDescription, EngineError, EngineSpec, Message, Request, Sampling
+from helmbench_hf.inference.keys import KeyContext, request_key
+from helmbench_hf.records import Answer, Case, Completion, Verdict
+from helmbench_hf.run_folder import RunError
+
+VALUES: dict[Answer, float] = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}
+MASS_FLOOR = 0.05
+"""Least probability that the letters together must have; below, the judge wanted to say something else than a verdict."""
+EVIDENCE_TOKENS = 240
+"""Budget of a quote of 160 characters with its JSON, at a pessimistic character a token."""
+
+
+class JudgeError(RunError):
+    """The judge cannot be used as asked. The message is a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSpec:
+    """Who judges, and how."""
+
+    id: str
+    """Names the judge's folder and its verdicts: letters, digits, `.`, `_`, `-`."""
+    engine: str
+    """`vllm:MODEL` or `transformers:MODEL`, as for the model under test."""
+    family: str
+    """Model family, e.g. `qwen`; only a judge of a second family can confirm a veto."""
+    mode: Literal["auto", "fast", "evidence"] = "auto"
+    """auto: fast where the engine gives label probabilities and the letters are one token each, else evidence."""
+    orders: Literal[1, 2] = 1
+    """Fast mode: letter orders over which probabilities are averaged. 1: A = PASS; 2: that and the reverse, at twice the cost."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """Further fields of `EngineSpec`, e.g. `{"max_model_len": 8192, "template_kwargs": {"enable_thinking": false}}`."""
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.id) or self.id == "code":
+            raise JudgeError(f"{self.id!r} cannot name a judge; use letters, digits, `.`, `_` and `-`, and not `code`.")
+        if self.mode not in ("auto", "fast", "evidence") or self.orders not in (1, 2):
+            raise JudgeError("A judge's mode is auto, fast or evidence, and its letter orders are 1 or 2.")
+
+    def engine_spec(self) -> EngineSpec:
+        """Read the engine's text. Raises `EngineError` for an unknown engine and `JudgeError` for an unknown option."""
+        try:
+            return EngineSpec.parse(self.engine, **self.options)
+        except TypeError as error:
+            raise JudgeError(f"An engine option of the judge {self.id} does not exist ({error}).") from error
+
+    def as_payload(self) -> dict[str, Any]:
+        """Plain JSON; `JudgeSpec(**payload)` reads it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question to the judge, before a tokenizer is needed."""
+
+    name: str
+    """`CODE/t1/d0/K01/fast`; the reverse letter order ends in `fast-reversed`."""
+    messages: tuple[Message, ...]
+    order: tuple[Answer, ...] = ()
+    """Fast: the verdict of each letter. Empty: evidence."""
+    schema: str | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The letters whose probabilities are read."""
+        return rubric.LETTERS[: len(self.order)]
+
+    @property
+    def prefill(self) -> str | None:
+        """How the judge's answer is begun for it."""
+        return rubric.PREFILL if self.order else None
+
+    @property
+    def sampling(self) -> Sampling:
+        """Greedy: a verdict is no draw."""
+        return Sampling(max_tokens=1 if self.order else EVIDENCE_TOKENS)
+
+    def key(self, context: KeyContext) -> str:
+        """Content key of the call; needs no tokenizer."""
+        return request_key(context, self.messages, self.sampling, schema=self.schema, prefill=self.prefill, labels=self.labels)
+
+    def request(self, key: str, template: ChatTemplate) -> Request:
+        """Render the call; one that cannot be rendered carries its refusal."""
+        tokens: tuple[int, ...] = ()
+        refusal = ""
+        try:
+            tokens = template.render(self.messages, self.prefill)
+        except ChatError as error:
+            refusal = str(error)
+        return Request(
+            key, self.name, self.messages, tokens, self.sampling, self.schema, self.prefill, self.labels,
+            group=self.name.partition("/K")[0], refusal=refusal,
+        )  # fmt: skip
+
+
+def criteria_of(case: Case) -> tuple[str, ...]:
+    """The criteria that a judge decides for each graded reply of a case, each once."""
+    grading = case.grading
+    contrast = (grading.contrast,) if grading.contrast else ()
+    return tuple(dict.fromkeys((*grading.criteria, *grading.vetoes, *grading.reported, *contrast)))
+
+
+def asks(exchange: Exchange, code: str, benchmark: Benchmark, mode: Mode, orders: int = 1) -> tuple[Ask, ...]:
+    """The calls that decide one criterion of one reply: one, or two where letter orders are averaged."""
+    criterion = _criterion(benchmark, code)
+    base = f"{exchange.case.code}/t{exchange.turn}/d{exchange.draw}/{code}"
+    if mode == "evidence":
+        said = rubric.messages(exchange, criterion, benchmark, None)
+        return (Ask(f"{base}/evidence", said, schema=rubric.evidence_schema(criterion)),)
+    straight = rubric.verdicts(criterion)
+    found = []
+    for name, order in (("fast", straight), ("fast-reversed", straight[::-1]))[:orders]:
+        found.append(Ask(f"{base}/{name}", rubric.messages(exchange, criterion, benchmark, order), order))
+    return tuple(found)
+
+
+def resolve_mode(spec: JudgeSpec, template: ChatTemplate, described: EngineDescription) -> Mode:
+    """The mode in which this judge works. Raises `JudgeError` where `fast` was asked for and cannot be."""
+    reason = _why_not_fast(template, described)
+    if spec.mode == "fast" and reason:
+        raise JudgeError(f"The judge {spec.id} cannot work in fast mode: {reason} Use the mode evidence or auto.")
+    return "evidence" if reason or spec.mode == "evidence" else "fast"
+
+
+def _why_not_fast(template: ChatTemplate, described: EngineDescription) -> str:
+    if "label_logprobs" not in described.abilities:
+        return f"the engine {described.name} gives no label probabilities."
+    if template.facts.opens_reasoning:
+        return "its chat template opens reasoning before every answer."
+    try:
+        template.label_ids(rubric.LETTERS, rubric.PREFILL)
+    except EngineError as error:
+        return str(error)
+    return ""
+
+
+Read = tuple[Answer | None, dict[str, Any]]
+
+
+def verdict(
+    exchange: Exchange, code: str, judge: str, asked: Sequence[tuple[Ask, str]], answers: Mapping[str, Completion]
+) -> Verdict:
+    """Derive one verdict from the judge's answers; `asked` holds the calls with their keys.
+
+    Fast: the verdict with the highest probability, normalized over the letters; `detail` has `p`, the raw `mass` and the
+    letter `orders`. Evidence: the verdict that was written; `detail` has the `quote` and whether it is in the reply.
+    A `judge_failure` names its `reason`: missing | refused | engine_error | no_logprobs | low_mass | tie | truncated |
+    unparseable.
+    """
+    completions = [answers.get(key) for _, key in asked]
+    read: Read = None, {"reason": _unanswered(completions)}
+    if not read[1]["reason"]:
+        done = [completion for completion in completions if completion is not None]
+        reader = _fast if asked[0][0].order else _evidence
+        read = reader(exchange, [ask for ask, _ in asked], done)
+    said, detail = read
+    where = (exchange.case.code, exchange.turn, exchange.draw, code, judge)
+    if said is None:
+        return Verdict(*where, "judge_failure", None, detail, exchange.completion)
+    return Verdict(*where, "scored", VALUES[said], detail, exchange.completion)
+
+
+def _unanswered(completions: Sequence[Completion | None]) -> str:
+    """Why a call has no answer, or nothing."""
+    for completion in completions:
+        if completion is None:
+            return "missing"
+        if completion.status in ("refused", "engine_error"):
+            return completion.status
+    return ""
+
+
+def _fast(exchange: Exchange, asked: Sequence[Ask], done: Sequence[Completion]) -> Read:
+    reads = [_letters(ask, completion) for ask, completion in zip(asked, done, strict=True)]
+    raw = [read for read in reads if read is not None]
+    if len(raw) < len(reads):
+        return None, {"reason": "no_logprobs"}
+    masses = [sum(read.values()) for read in raw]
+    detail: dict[str, Any] = {"mass": sum(masses) / len(masses), "orders": [list(ask.order) for ask in asked]}
+    if min(masses) < MASS_FLOOR:
+        return None, {"reason": "low_mass", **detail}
+    share = {word: sum(read[word] / mass for read, mass in zip(raw, masses, strict=True)) / len(raw) for word in asked[0].order}
+    best = [word for word in share if share[word] == max(share.values())]
+    detail["p"] = share
+    if len({max(read, key=lambda word: read[word]) for read in raw}) > 1:
+        detail["flipped"] = True
+    # half-precision logits do tie; a coin would then be the judge
+    return (best[0], detail) if len(best) == 1 else (None, {"reason": "tie", **detail})
+
+
+def _letters(ask: Ask, completion: Completion) -> dict[Answer, float] | None:
+    """Raw probability of each verdict's letter, or None where it was not read."""
+    read = completion.label_logprobs
+    if read is None or len(read) != len(ask.order) or any(math.isnan(value) or value > 1e-3 for value in read):
+        return None
+    return {word: math.exp(value) for word, value in zip(ask.order, read, strict=True)}
+
+
+def _evidence(exchange: Exchange, asked: Sequence[Ask], done: Sequence[Completion]) -> Read:
+    [completion], allowed = done, json.loads(asked[0].schema or "{}")["properties"]["verdict"]["enum"]
+    if completion.status == "truncated":
+        return None, {"reason": "truncated"}
+    found = next(json_objects(completion.text), {})
+    said, quote = found.get("verdict"), found.get("quote")
+    if said not in allowed or not isinstance(quote, str):
+        return None, {"reason": "unparseable"}
+    quote = quote.encode("utf-16", "surrogatepass").decode("utf-16", "replace")[: rubric.QUOTE_CAP]
+    graded = _plain(f"{exchange.answer.reply}\n{exchange.answer.work}")
+    return said, {"quote": quote, "quote_found": _plain(quote) in graded}
+
+
+def _plain(text: str) -> str:
+    """Text as quotes are compared: one kind of quotation mark, single spaces, no case."""
+    text = unicodedata.normalize("NFKC", text).replace("’", "'").replace("“", '"').replace("”", '"')
+    return " ".join(text.casefold().split()).strip("\"'. …")
+
+
+def _criterion(benchmark: Benchmark, code: str) -> Criterion:
+    if code not in benchmark.criteria:
+        raise JudgeError(f"The benchmark has no criterion {code}; it was asked for by a case of another version.")
+    return benchmark.criteria[code]

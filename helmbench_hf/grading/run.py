@@ -1,0 +1,126 @@
+"""Grades a run: judges answer in a child process each, one after the other; every verdict is derived from the journals.
+
+RUN/judgments/<judge>/*.jsonl    the judge's answers, journaled like a model's and resumed by key
+RUN/judgments/<judge>/judge.json what judged, in which mode, by which rubric
+RUN/verdicts.jsonl               an export; nothing reads it back
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from helmbench_hf.content.load import Benchmark, default_benchmark
+from helmbench_hf.generate.turns import turn_name
+from helmbench_hf.grading import rubric
+from helmbench_hf.grading.code import code_verdicts
+from helmbench_hf.grading.exchanges import exchanges, places, run_cases, run_completions
+from helmbench_hf.grading.judge import JudgeError, JudgeSpec, asks, criteria_of, verdict
+from helmbench_hf.grading.judging import Listener, Row, find_judge, judge_rows, judge_run, key_context
+from helmbench_hf.grading.registry import Registry
+from helmbench_hf.grading.rubric import Exchange
+from helmbench_hf.inference import host
+from helmbench_hf.inference.journal import Journal
+from helmbench_hf.records import Case, Completion, Verdict
+from helmbench_hf.run_folder import RunFolder
+from helmbench_hf.scoring.verdicts import JudgeInfo
+
+JOB = "helmbench_hf.grading.run:child"
+
+
+def grade(run: Path, judges: Iterable[JudgeSpec], on_event: Callable[[Row], None], *, log: Path | None = None) -> int:
+    """Let each judge answer what is missing, in a child process of its own; stop at the first exit code that is not 0.
+
+    Gives that code, 130 after an interrupt. With no judge nothing is to be done: code verdicts are derived by `collect`.
+    """
+    for judge in judges:
+        if code := host.run(JOB, payload(run, judge), on_event, log=log):
+            return code
+    return 0
+
+
+def payload(run: Path, judge: JudgeSpec) -> Row:
+    """What `child` needs, as plain JSON."""
+    return {"run": str(run), "judge": judge.as_payload()}
+
+
+def child(payload: Row, reporter: Listener) -> None:
+    """The job of the child process: one judge, its folder, its lock."""
+    spec = JudgeSpec(**payload["judge"])
+    judge_run(RunFolder(Path(payload["run"])), find_judge(spec), reporter)
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """A run with everything that was found out about it."""
+
+    cases: tuple[Case, ...]
+    completions: Mapping[str, Completion]
+    """By request name, `CODE/t1/d0`."""
+    verdicts: Sequence[Verdict]
+    judges: tuple[JudgeInfo, ...]
+    """In the order in which they were first called; the first gives the credit."""
+    judge_rows: list[Row]
+    """What `judge.json` says of each."""
+
+    def write(self, folder: RunFolder) -> None:
+        """Export `verdicts.jsonl`, one verdict a line, replaced whole."""
+        path = folder.root / "verdicts.jsonl"
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        with temporary.open("w", encoding="utf-8") as file:
+            for each in self.verdicts:
+                file.write(json.dumps(asdict(each), ensure_ascii=False, allow_nan=False) + "\n")
+        temporary.replace(path)
+
+
+def collect(folder: RunFolder) -> Graded:
+    """Derive every verdict of a run from its journals; seconds for thousands of cases, and no engine.
+
+    Raises `RunError` where there is no run or it belongs to another version, and `JudgeError` where a judge answered
+    another rubric or other criteria than this helmbench has.
+    """
+    benchmark = default_benchmark()
+    completions = run_completions(folder)
+    cases = run_cases(folder, completions)
+    draws: int = folder.manifest()["settings"]["draws"]
+    found = list(by_code(cases, completions, Registry.build(benchmark.countries), draws))
+    replies, rows = list(exchanges(cases, completions, draws)), judge_rows(folder)
+    for row in rows:
+        found += by_judge(folder, row, replies, benchmark)
+    judges = tuple(JudgeInfo(row["id"], row["family"]) for row in rows)
+    return Graded(cases, completions, found, judges, rows)
+
+
+def verdicts(folder: RunFolder) -> list[Verdict]:
+    """Every verdict of a run: what `collect` finds, without the rest."""
+    return list(collect(folder).verdicts)
+
+
+def by_code(
+    cases: Sequence[Case], completions: Mapping[str, Completion], registry: Registry, draws: int = 1
+) -> Iterator[Verdict]:
+    """The verdicts of code on every planned reply; `completions` by request name, whoever wrote them."""
+    for case, turn, draw in places(cases, draws):
+        yield from code_verdicts(case, turn, draw, completions.get(turn_name(case.code, turn, draw)), registry)
+
+
+def by_judge(folder: RunFolder, row: Row, replies: Sequence[Exchange], benchmark: Benchmark) -> Iterator[Verdict]:
+    """One judge's verdict on every criterion of every usable reply, `judge_failure` where it has not answered."""
+    if row["rubric"] != rubric.identity(benchmark):
+        raise JudgeError(
+            f"The judge {row['id']} of {folder.root} answered another judge prompt or other criteria than this helmbench has. "
+            "Grade the run again: only what changed is asked again."
+        )
+    stored = Journal.read(folder.judgments / row["id"])
+    answers: dict[str, Completion] = {**stored.failures, **stored}
+    context = key_context(row)
+    for reply in replies:
+        for code in criteria_of(reply.case):
+            asked: list[tuple[Any, str]] = [
+                (ask, ask.key(context)) for ask in asks(reply, code, benchmark, row["mode"], row["orders"])
+            ]
+            yield verdict(reply, code, row["id"], asked, answers)

@@ -1,0 +1,127 @@
+"""A run's tables -> what the page shows: transcripts with their verdicts, the reference policies, the provenance."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.content.policies import Policy as AuthoredPolicy
+from helmbench_hf.generate.turns import turn_name
+from helmbench_hf.grading.answers import read_answer
+from helmbench_hf.records import Case, Completion, Verdict
+from helmbench_hf.report.model import Policy, Reply, ShownVerdict, Transcript
+
+CODE_TITLES = {
+    "answer": "Usable answer",
+    "target": "Observation that matters marked",
+    "control": "Neutral control marked",
+    "label": "Right label",
+    "resources": "Live help for this country",
+    "task": "Keyed task fields right",
+}
+
+
+def transcripts(
+    cases: Sequence[Case], completions: Mapping[str, Completion], verdicts: Sequence[Verdict], benchmark: Benchmark
+) -> list[Transcript]:
+    """One transcript per case (first draw), in the order of the cases. `completions` by request name."""
+    by_case: dict[str, list[Verdict]] = defaultdict(list)
+    for verdict in verdicts:
+        if verdict.draw == 0:
+            by_case[verdict.case].append(verdict)
+    behaviors = {behavior.code: behavior.title for pillar in benchmark.file.pillars for behavior in pillar.behaviors}
+    titles = {loaded.scenario.slug: loaded.scenario.title for loaded in benchmark.scenarios}
+    return [_transcript(case, completions, by_case[case.code], behaviors, titles, benchmark) for case in cases]
+
+
+def _transcript(
+    case: Case,
+    completions: Mapping[str, Completion],
+    verdicts: Sequence[Verdict],
+    behaviors: Mapping[str, str],
+    titles: Mapping[str, str],
+    benchmark: Benchmark,
+) -> Transcript:
+    answers = [completions.get(turn_name(case.code, number, 0)) for number in range(1, len(case.turns) + 1)]
+    read = read_answer(case, answers[-1]) if case.grading.tags else None
+    return Transcript(
+        case=case.code,
+        behavior=case.behavior,
+        behavior_title=behaviors.get(case.behavior, case.behavior),
+        scenario=case.scenario,
+        title=titles.get(case.scenario_slug, case.scenario_slug),
+        mode=case.mode,
+        condition=case.condition,
+        condition_title=f"{case.persona}, safety text: {case.safety_level}",
+        user=case.user,
+        member=case.member,
+        gold=case.gold,
+        severity=case.severity,
+        register=case.register,
+        system=case.system,
+        turns=case.turns,
+        replies=[_reply(case, completion) for completion in answers],
+        tags=read.tags if read is not None and read.usable else None,
+        target=case.grading.target,
+        control=case.grading.control,
+        verdicts=[_shown(case, verdict, benchmark) for verdict in verdicts],
+    )
+
+
+def _reply(case: Case, completion: Completion | None) -> Reply:
+    if completion is None:
+        return Reply(text="", visible=None, status="missing", error="not answered yet")
+    answer = read_answer(case, completion)
+    visible = answer.reply if case.grading.tags and answer.usable else None
+    return Reply(text=completion.text, visible=visible, status=completion.status, error=completion.error)
+
+
+def _shown(case: Case, verdict: Verdict, benchmark: Benchmark) -> ShownVerdict:
+    criterion = benchmark.criteria.get(verdict.criterion)
+    return ShownVerdict(
+        turn=verdict.turn,
+        criterion=verdict.criterion,
+        title=criterion.title if criterion else CODE_TITLES.get(verdict.criterion, verdict.criterion),
+        grader=verdict.grader,
+        status=verdict.status,
+        value=verdict.value,
+        detail=verdict.detail,
+        kind=_kind(case, verdict),
+    )
+
+
+def _kind(case: Case, verdict: Verdict) -> str:
+    grading = case.grading
+    if verdict.grader == "code":
+        return "code"
+    if verdict.criterion in grading.vetoes:
+        return "veto"
+    if verdict.criterion in grading.criteria:
+        return "credit"
+    return "contrast" if verdict.criterion == grading.contrast else "reported"
+
+
+def policy_rows(policies: Mapping[str, AuthoredPolicy], scores: Mapping[str, Mapping[str, Any]]) -> list[Policy]:
+    """The reference policies as the scatter plot wants them; `scores` by slug, as `to_json` gives them."""
+    rows = []
+    for slug, policy in policies.items():
+        hidden = next((point for point in scores[slug]["operating"] if point["arm"] == "hidden"), None)
+        rows.append(
+            Policy(
+                slug=slug,
+                title=policy.title,
+                message_blind=policy.message_blind,
+                sensitivity=_share(hidden, "sensitivity"),
+                false_alarms=_share(hidden, "false_alarms"),
+                overall=scores[slug]["headline"]["overall"]["score"]["value"],
+            )
+        )
+    return rows
+
+
+def _share(point: Mapping[str, Any] | None, name: str) -> float | None:
+    if point is None or not point[name]["n"]:
+        return None
+    return float(point[name]["hits"] / point[name]["n"])

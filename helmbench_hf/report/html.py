@@ -1,0 +1,192 @@
+"""One HTML file that holds everything and loads nothing.
+
+The page's own policy (a meta tag) forbids every request and every script and style but the two of this package, named by
+hash, and makes the browser refuse text as markup. All texts pass `text.deep` first and are escaped by the template.
+"""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from helmbench_hf.report import plots, tables, transcripts, view
+from helmbench_hf.report.fmt import Json, figure
+from helmbench_hf.report.model import ReportInput
+from helmbench_hf.report.text import deep, embed, visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+FORMAT = 1
+MINIMUM_PAIRS = 30
+"""Said in words on the page; the scores have already left out what lies below it."""
+
+
+def write_report(run: ReportInput, path: Path) -> Path:
+    """Write the report and give its path. ValueError where the scores are of another format.
+
+    The file appears whole or not at all.
+    """
+    page = render(run)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        partial.write_text(page, encoding="utf-8", newline="\n")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
+
+
+def render(run: ReportInput) -> str:
+    """Give the page as text."""
+    scores, manifest, policies = deep(dict(run.scores)), deep(dict(run.manifest)), deep(list(run.policies))
+    check_format(scores)
+    from markupsafe import Markup
+
+    environment = _environment()
+    css, js = (_asset(environment, name) for name in ("report.css", "report.js"))
+    context = {
+        **_identity(scores, manifest),
+        **_scores(scores, policies),
+        **_transcripts(run),
+        "css": Markup(css),
+        "js": Markup(js),
+        "policy": content_policy(css, js),
+        "minimum": MINIMUM_PAIRS,
+        "content_note": visible(run.content_note, 2000),
+    }
+    return environment.get_template("report.html.j2").render(context)
+
+
+def check_format(scores: Json) -> None:
+    """Refuse scores of another format."""
+    if scores.get("format") != FORMAT:
+        raise ValueError(
+            f"the scores are of format {scores.get('format')}, this report reads format {FORMAT}: score the run again"
+        )
+
+
+def content_policy(css: str, js: str) -> str:
+    """Give the Content-Security-Policy: nothing is loaded, nothing runs but this script and this style."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src '{_hash(js)}'",
+            f"style-src '{_hash(css)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        )
+    )
+
+
+def _scores(scores: Json, policies: list[Json]) -> dict[str, Any]:
+    profile_scale, profile = view.profile(scores)
+    behavior_scale, behaviors = view.behaviors(scores)
+    quality, quality_total = tables.quality(scores)
+    confirmed, unconfirmed = tables.vetoes(scores)
+    return {
+        "top": view.summary(scores),
+        "profile": profile,
+        "profile_scale": profile_scale,
+        "behaviors": behaviors,
+        "behavior_scale": behavior_scale,
+        "absent": [code for pillar in scores["pillars"] for code in pillar["absent"]],
+        "scenarios": view.scenarios(scores),
+        "indices": tables.indices(scores),
+        "curves": plots.curves(scores["curves"]),
+        "midpoints": view.midpoints(scores["curves"]),
+        "scatter": plots.scatter(scores["operating"], policies),
+        "policies": tables.policies(policies),
+        "gap": view.gap(scores),
+        "heat": tables.heat(scores),
+        "effects": tables.effects(scores),
+        "quality": quality,
+        "quality_total": quality_total,
+        "tag_reply": view.tag_reply(scores),
+        "criteria": tables.criteria(scores),
+        "confirmed": confirmed,
+        "unconfirmed": unconfirmed,
+    }
+
+
+def _transcripts(run: ReportInput) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    data = transcripts.payload(run.transcripts)
+    return {
+        "transcript_count": len(run.transcripts),
+        "transcript_data": Markup(embed(data)),
+        "filters": transcripts.filters(run.transcripts),
+    }
+
+
+def _identity(scores: Json, manifest: Json) -> dict[str, Any]:
+    origin, model, times = scores["provenance"], _part(manifest, "model"), _part(manifest, "times")
+    name = visible(model.get("id") or "Unnamed model", 160)
+    dataset = _part(manifest, "dataset")
+    when = str(times.get("finished") or times.get("started") or "")[:10]
+    facts = {
+        "design": origin["design"],
+        "version": origin["benchmark_version"],
+        "when": when,
+        "canary": dataset.get("canary", ""),
+    }
+    owner, _, short = name.rpartition("/")
+    return {
+        "model": name,
+        "owner": owner,
+        "model_name": short,
+        "facts": facts,
+        "provenance": tables.provenance(scores, manifest),
+        "citation": _citation(scores, name, model, when),
+    }
+
+
+def _citation(scores: Json, name: str, model: Json, when: str) -> str:
+    origin, overall = scores["provenance"], figure(scores["headline"]["overall"]["score"])
+    done, total = view.covered(scores)
+    identity = model.get("commit") or model.get("files_sha") or "identity not recorded"
+    judges = ", ".join(judge["id"] for judge in origin["judges"]) or "none"
+    return (
+        f"The HELMbench authors. {origin['benchmark']}: Harm-reduction Evaluation for LLMs & Mental-health, "
+        f"version {origin['benchmark_version']}.\n"
+        f"Design {origin['design']} ({origin['cases']} cases, {done} of {total} behaviors), "
+        f"content sha256 {origin['content_sha256']}, cases sha256 {origin['cases_sha256']}, "
+        f"scoring {origin['scoring_version']}.\n"
+        f"Model {name} ({identity}); judge: {judges}; {view.gate(scores).state.lower()}."
+        + (f" Run of {when}." if when else "")
+        + (" Smoke design: no number may be cited." if origin["design"] == "smoke" else f" Composite, raw: {overall.spoken}.")
+    )
+
+
+def _part(manifest: Json, name: str) -> Json:
+    found = manifest.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("helmbench_hf.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _asset(environment: Environment, name: str) -> str:
+    assert environment.loader is not None
+    return environment.loader.get_source(environment, name)[0]
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()

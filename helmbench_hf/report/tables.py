@@ -1,0 +1,192 @@
+"""The tables of the page: heat map, effects, outcomes, criteria, vetoes, policies, provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from helmbench_hf.report import plots
+from helmbench_hf.report.fmt import DASH, Figure, Json, figure, number, percent, points
+
+_FACTORS = {
+    "register": "Register of English",
+    "condition": "Condition",
+    "safety_level": "Safety prompt",
+    "persona": "Deployment persona",
+    "notes_level": "Remembered notes",
+    "country": "Country",
+    "turn": "Turn of a conversation",
+}
+_GROUPS = {
+    "benchmark": "Benchmark and scoring",
+    "dataset": "Dataset",
+    "model": "Model under test",
+    "engine": "Engine",
+    "judges": "Judges",
+    "judge": "Judge",
+    "versions": "Software",
+    "times": "Times",
+}
+_COUNTS = ("truncated", "unparseable", "empty", "engine_failures", "not_run", "judge_failures")
+
+
+@dataclass(frozen=True, slots=True)
+class HeatCell:
+    """A cell of the heat map: a number, or why there is none."""
+
+    kind: str
+    """`score`, `few` (below the pair minimum) or `empty` (no such cell in this design)."""
+    style: str
+    figure: Figure
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """Condition x behavior."""
+
+    columns: tuple[tuple[str, str, str], ...]
+    """Code, slug and safety level of each condition."""
+    rows: tuple[tuple[str, str, tuple[HeatCell, ...]], ...]
+    any_score: bool
+
+
+def heat(scores: Json) -> Heat | None:
+    """Give the heat map; None where the run has no cell."""
+    cells = {(cell["behavior"], cell["condition"]): cell for cell in scores["cells"]}
+    if not cells:
+        return None
+    conditions = {cell["condition"]: (cell["condition_slug"], cell["safety_level"]) for cell in scores["cells"]}
+    order = sorted(conditions, key=lambda code: (len(code), code))
+    titles = {found["code"]: found["title"] for found in scores["behaviors"]}
+    codes = sorted({behavior for behavior, _ in cells})
+    rows = tuple((code, titles.get(code, ""), tuple(_heat_cell(cells.get((code, c))) for c in order)) for code in codes)
+    return Heat(
+        columns=tuple((code, *conditions[code]) for code in order),
+        rows=rows,
+        any_score=any(cell.kind == "score" for _, _, row in rows for cell in row),
+    )
+
+
+def effects(scores: Json) -> list[dict[str, Any]]:
+    """Give one table per factor, register first; `shown` says whether any level reaches the pair minimum."""
+    tables = []
+    for factor, title in _FACTORS.items():
+        rows = [row for row in scores["effects"] if row["factor"] == factor]
+        if rows:
+            lines = [_effect(row) for row in rows]
+            tables.append({"factor": factor, "title": title, "rows": lines, "shown": any(line["figure"].known for line in lines)})
+    return tables
+
+
+def quality(scores: Json) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    """Give what became of the answers of each scenario, and the total."""
+    titles = {found["code"]: found["title"] for found in scores["scenarios"]}
+    rows = [_quality(row, titles) for row in scores["quality"]]
+    if not rows:
+        return [], None
+    keys = ("cases", "answers", *_COUNTS)
+    total = {key: sum(row[key] for row in scores["quality"]) for key in keys}
+    return rows, _quality({"scenario": "all", "mode": "", "task_accuracy": None, "task_n": 0, **total}, {"all": "All scenarios"})
+
+
+def criteria(scores: Json) -> list[dict[str, Any]]:
+    """Give the criteria, each as each judge graded it."""
+    return [
+        {
+            **row,
+            "shares": [(name, percent(row[name], 0), round(100 * row[name], 2)) for name in ("passed", "partial", "failed")],
+            "gate": "validated" if row["validated"] else "not validated",
+        }
+        for row in scores["criteria"]
+    ]
+
+
+def vetoes(scores: Json) -> tuple[list[Json], list[Json]]:
+    """Give the confirmed and the unconfirmed FAILs on dangerous content."""
+    found = scores["vetoes"]
+    return [veto for veto in found if veto["confirmed"]], [veto for veto in found if not veto["confirmed"]]
+
+
+def indices(scores: Json) -> list[tuple[str, Figure, str]]:
+    """Give the figures that are reported apart."""
+    found = scores["indices"]
+    return [(entry["title"], figure(entry["estimate"]), f"{entry['estimate']['n_pairs']}") for entry in found]
+
+
+def policies(found: Sequence[Json]) -> list[tuple[str, str, str, str, str]]:
+    """Give the reference policies: title, what it reads, sensitivity, false alarms, overall."""
+    return [
+        (
+            str(policy.get("title") or policy.get("slug") or "unnamed"),
+            "nothing" if policy.get("message_blind") else "the message",
+            percent(policy.get("sensitivity"), 0),
+            percent(policy.get("false_alarms"), 0),
+            DASH if policy.get("overall") is None else number(100 * policy["overall"], 1),
+        )
+        for policy in found
+    ]
+
+
+def provenance(scores: Json, manifest: Json) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Give every recorded fact in groups: (group, [(name, value)])."""
+    groups = [(_GROUPS["benchmark"], _flat({name: value for name, value in scores["provenance"].items() if name != "judges"}))]
+    merged = dict(manifest)
+    merged.setdefault("judges", scores["provenance"]["judges"])
+    known = [name for name in _GROUPS if name in merged]
+    for name in [*known, *sorted(set(merged) - set(known))]:
+        lines = _flat(merged[name]) if isinstance(merged[name], (Mapping, list)) else [("", _value(merged[name]))]
+        if lines:
+            groups.append((_GROUPS.get(name, name.replace("_", " ").capitalize()), lines))
+    return groups
+
+
+def _heat_cell(cell: Json | None) -> HeatCell:
+    if cell is None:
+        return HeatCell("empty", "", Figure(DASH, why="not in this design"), 0)
+    found, n = figure(cell["estimate"], cell["reason"] or "n too small"), cell["n_pairs"]
+    if not found.known:
+        return HeatCell("few", "", found, n)
+    return HeatCell("score", plots.heat_step(cell["estimate"]["value"]), found, n)
+
+
+def _effect(row: Json) -> dict[str, Any]:
+    found = figure(row["estimate"], row["reason"] or "n too small")
+    signed = found
+    if row["estimate"] and (row["estimate"]["value"] or 0) > 0:
+        signed = Figure(f"+{points(row['estimate']['value'])}", found.interval, found.why)
+    words = {"level": str(row["level"]).replace("_", " "), "reference": str(row["reference"]).replace("_", " ")}
+    return {**row, **words, "figure": signed}
+
+
+def _quality(row: Json, titles: Mapping[str, str]) -> dict[str, Any]:
+    code, answers = str(row["scenario"]), row["answers"]
+    base = code
+    head, _, tail = code.rpartition("-S")
+    twin = tail.isdigit() and int(tail) > 50
+    if twin:
+        base = f"{head}-S{int(tail) - 50}"
+    title = titles.get(code) or titles.get(base, "")
+    accuracy = f"{percent(row['task_accuracy'], 0)} of {row['task_n']}" if row["task_accuracy"] is not None else DASH
+    cut = percent(row["truncated"] / answers) if answers else DASH
+    return {**row, "title": f"{title}, asked openly" if twin and title else title, "task": accuracy, "cut": cut}
+
+
+def _flat(value: Any, path: str = "") -> list[tuple[str, str]]:
+    """Flatten nested records to (dotted name, text)."""
+    if isinstance(value, Mapping):
+        return [line for name, entry in value.items() for line in _flat(entry, f"{path} · {name}" if path else str(name))]
+    if isinstance(value, list) and any(isinstance(entry, (Mapping, list)) for entry in value):
+        return [line for i, entry in enumerate(value, 1) for line in _flat(entry, f"{path} {i}".strip())]
+    return [(path.replace("_", " "), _value(value))]
+
+
+def _value(value: Any) -> str:
+    if value is None or value in ("", []):
+        return DASH
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(str(entry) for entry in value)
+    return f"{value:,}" if isinstance(value, int) and abs(value) >= 10_000 else str(value)

@@ -1,0 +1,211 @@
+"""Pairs to scenarios, behaviors, pillars and the whole. Nothing is clipped on the way (measurement review, 9.4, 9.8).
+
+Scenario = sum of w (a + b - 1) / sum of w; behavior = mean of its scenarios; pillar and whole = means of the behaviors that
+are there, by weight. What is missing drops out of the mean and widens the bounds that stand beside it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.scoring import intervals
+from helmbench_hf.scoring.intervals import Clusters, Piece
+from helmbench_hf.scoring.pairs import Design, Unit
+from helmbench_hf.scoring.result import Coverage, Estimate, Group, Rate, ScenarioScore
+
+if TYPE_CHECKING:
+    from helmbench_hf.scoring.intervals import Draws
+
+Shares = dict[str, float]
+"""By scenario code, its coefficient in a weighted sum."""
+
+
+@dataclass(frozen=True, slots=True)
+class BehaviorPlan:
+    """A behavior with those of its scenarios that were planned in this run."""
+
+    code: str
+    slug: str
+    title: str
+    weight: int
+    critical: bool
+    pillar: str
+    scenarios: tuple[str, ...]
+    absent: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The headline pairs by scenario, and every scenario's estimate (shrunk) for the score and for its code-only part."""
+
+    units: Mapping[str, tuple[Unit, ...]]
+    clusters: Mapping[str, Clusters]
+    pieces: Mapping[str, Piece]
+    code_pieces: Mapping[str, Piece]
+    plans: tuple[BehaviorPlan, ...]
+
+
+def tabulate(units: Sequence[Unit], benchmark: Benchmark) -> Table:
+    """Gather the headline pairs; a scenario without a scored pair is planned but has no piece."""
+    by_scenario: dict[str, list[Unit]] = defaultdict(list)
+    for unit in units:
+        if unit.score.headline:
+            by_scenario[unit.score.scenario].append(unit)
+    found = {code: tuple(by_scenario[code]) for code in sorted(by_scenario)}
+    clusters = {code: item for code, items in found.items() if (item := _clusters(items, code_only=False))}
+    by_code = {code: item for code, items in found.items() if (item := _clusters(items, code_only=True))}
+    return Table(found, clusters, _pieces(found, clusters), _pieces(found, by_code), _plans(found, benchmark))
+
+
+def _plans(planned: Mapping[str, object], benchmark: Benchmark) -> tuple[BehaviorPlan, ...]:
+    authored: dict[str, list[str]] = defaultdict(list)
+    for loaded in benchmark.scenarios:
+        authored[loaded.behavior].append(loaded.scenario.code)
+    return tuple(
+        BehaviorPlan(
+            code=behavior.code,
+            slug=behavior.slug,
+            title=behavior.title,
+            weight=behavior.weight,
+            critical=behavior.critical,
+            pillar=pillar.code,
+            scenarios=tuple(code for code in authored[behavior.code] if code in planned),
+            absent=tuple(code for code in authored[behavior.code] if code not in planned),
+        )
+        for pillar in benchmark.file.pillars
+        for behavior in pillar.behaviors
+    )
+
+
+def _clusters(units: Sequence[Unit], *, code_only: bool) -> Clusters | None:
+    rows = [
+        (value, unit.score.weight, unit.score.meaning)
+        for unit in units
+        if (value := unit.score.code_value if code_only else unit.score.value) is not None
+    ]
+    return intervals.cluster(*zip(*rows, strict=True)) if rows else None
+
+
+def _pieces(units: Mapping[str, Sequence[Unit]], clusters: Mapping[str, Clusters]) -> dict[str, Piece]:
+    raw = [intervals.piece(item, units[code][0].kind) for code, item in clusters.items()]
+    return dict(zip(clusters, intervals.shrink(raw), strict=True))
+
+
+def scenario_scores(
+    table: Table, benchmark: Benchmark, design: Design, marks: Mapping[str, tuple[Rate, Rate]]
+) -> tuple[ScenarioScore, ...]:
+    """Every planned scenario; `marks` holds sensitivity and false alarms of hidden-tag scenarios."""
+    titles = {loaded.scenario.code: loaded.scenario for loaded in benchmark.scenarios}
+    found = []
+    for code, items in table.units.items():
+        scenario, one = titles[code], {code: 1.0}
+        sensitivity, false_alarms = marks.get(code, (None, None))
+        found.append(
+            ScenarioScore(
+                code=code,
+                slug=scenario.slug,
+                title=scenario.title,
+                behavior=items[0].case.behavior,
+                kind=items[0].kind,
+                condition=design.headline[code],
+                score=_estimate(table.pieces, one),
+                coverage=_coverage(table, one),
+                code_score=_estimate(table.code_pieces, one) if code in table.code_pieces else None,
+                sensitivity=sensitivity,
+                false_alarms=false_alarms,
+            )
+        )
+    return tuple(found)
+
+
+def behavior_shares(plans: Sequence[BehaviorPlan], present: Mapping[str, object]) -> Shares:
+    """Coefficients of the scenarios that are present, in the weighted mean of the given behaviors; they sum to 1."""
+    inside = {plan.code: [code for code in plan.scenarios if code in present] for plan in plans}
+    total = sum(plan.weight for plan in plans if inside[plan.code])
+    return {
+        code: plan.weight / total / len(inside[plan.code]) for plan in plans for code in inside[plan.code] if inside[plan.code]
+    }
+
+
+def groups(table: Table, benchmark: Benchmark) -> tuple[tuple[Group, ...], tuple[Group, ...], Group]:
+    """Behaviors and pillars with at least one planned pair, and the whole."""
+    scored = {plan.code: [table.clusters[code] for code in plan.scenarios if code in table.clusters] for plan in table.plans}
+    draws = intervals.bootstrap({code: items for code, items in scored.items() if items}, benchmark.file.seed)
+    behaviors = tuple(
+        _group(table, draws, [plan], (plan.code, plan.slug, plan.title), plan.scenarios, plan.absent)
+        for plan in table.plans
+        if plan.scenarios
+    )
+    pillars = []
+    for pillar in benchmark.file.pillars:
+        mine = [plan for plan in table.plans if plan.pillar == pillar.code]
+        if any(plan.scenarios for plan in mine):
+            pillars.append(_over(table, draws, mine, (pillar.code, pillar.slug, pillar.title)))
+    return behaviors, tuple(pillars), _over(table, draws, table.plans, ("all", "overall", "Overall"))
+
+
+def _over(table: Table, draws: Draws, plans: Sequence[BehaviorPlan], name: tuple[str, str, str]) -> Group:
+    """A pillar or the whole: its parts are behaviors."""
+    parts = tuple(plan.code for plan in plans if any(code in table.pieces for code in plan.scenarios))
+    return _group(table, draws, plans, name, parts, tuple(plan.code for plan in plans if plan.code not in parts))
+
+
+def _group(
+    table: Table,
+    draws: Draws,
+    plans: Sequence[BehaviorPlan],
+    name: tuple[str, str, str],
+    parts: tuple[str, ...],
+    absent: tuple[str, ...],
+) -> Group:
+    scored = [plan for plan in plans if any(code in table.pieces for code in plan.scenarios)]
+    score = _estimate(table.pieces, behavior_shares(plans, table.pieces))
+    by_code = behavior_shares(plans, table.code_pieces)
+    return Group(
+        code=name[0],
+        slug=name[1],
+        title=name[2],
+        weight=sum(plan.weight for plan in plans),
+        weight_scored=sum(plan.weight for plan in scored),
+        critical=len(plans) == 1 and plans[0].critical,
+        score=score,
+        new_scenarios=_new_scenarios(score, table, draws, scored),
+        coverage=_coverage(table, behavior_shares(plans, table.units)),
+        code_score=_estimate(table.code_pieces, by_code) if by_code else None,
+        parts=parts,
+        absent=absent,
+    )
+
+
+def _new_scenarios(score: Estimate, table: Table, draws: Draws, scored: Sequence[BehaviorPlan]) -> Estimate:
+    """The bootstrap interval; none where most of the weight rests on behaviors with one scenario, which varies with nothing."""
+    total = sum(plan.weight for plan in scored)
+    lone = [plan for plan in scored if sum(code in table.pieces for code in plan.scenarios) == 1]
+    if 2 * sum(plan.weight for plan in lone) > total or not scored:
+        note = "rests mostly on one scenario a behavior, which says nothing about other scenarios" if scored else score.note
+        return replace(score, low=None, high=None, se=None, df=None, note=note)
+    parts = [plan.weight / total * draws[plan.code] for plan in scored]
+    low, high = intervals.percentile_interval(sum(parts[1:], parts[0]))
+    narrow = f"{len(lone)} of {len(scored)} behaviors rest on one scenario, so this interval is too narrow" if lone else ""
+    return replace(score, low=low, high=high, se=None, df=None, note=narrow)
+
+
+def _estimate(pieces: Mapping[str, Piece], shares: Shares) -> Estimate:
+    inside = {code: share for code, share in shares.items() if code in pieces}
+    return intervals.combine([pieces[code] for code in inside], list(inside.values()))
+
+
+def _coverage(table: Table, shares: Shares) -> Coverage:
+    """Counts, and the score if everything missing failed, or passed, over all planned scenarios."""
+    units = [unit for code in shares for unit in table.units[code]]
+    low = high = 0.0
+    for code, share in shares.items():
+        total = sum(unit.score.weight for unit in table.units[code])
+        low += share * sum(unit.score.weight * unit.low for unit in table.units[code]) / total
+        high += share * sum(unit.score.weight * unit.high for unit in table.units[code]) / total
+    scored = sum(unit.score.value is not None for unit in units)
+    return Coverage(scored, len(units), low, high) if units else Coverage(0, 0, None, None)

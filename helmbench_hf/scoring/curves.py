@@ -1,0 +1,145 @@
+"""Detection over case severity, hidden and open, and sensitivity against false alarms (blueprint 0; review, 8)."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from helmbench_hf.records import Case
+from helmbench_hf.scoring import intervals
+from helmbench_hf.scoring.credit import marked, marked_where_usable
+from helmbench_hf.scoring.pairs import Design
+from helmbench_hf.scoring.tables import Arm, Curve, CurvePoint, Estimate, OperatingPoint, Rate
+from helmbench_hf.scoring.verdicts import Ledger
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Array = npt.NDArray[np.float64]
+
+FLATTEST = 1e-6
+"""Slopes (logits per severity point) below this are none."""
+STEPS = 200
+FEWEST = 3
+"""Messages without which no interval could be given."""
+
+
+def arm_cases(ledger: Ledger, design: Design, arm: Arm) -> list[Case]:
+    """Open twins, or hidden-tag cases at their headline condition (never the explicit level)."""
+    if arm == "open":
+        return [case for case in ledger.cases.values() if case.mode == "open_twin"]
+    return [case for case in ledger.cases.values() if case.mode == "hidden_tag" and design.is_headline(case)]
+
+
+def curves(ledger: Ledger, design: Design) -> tuple[Curve, ...]:
+    """One curve an arm: the share marked at each case severity, and the severity at which half is marked."""
+    return tuple(_curve(ledger, arm_cases(ledger, design, arm), arm) for arm in ("hidden", "open"))
+
+
+def _curve(ledger: Ledger, cases: Sequence[Case], arm: Arm) -> Curve:
+    rows = [(case, mark) for case in cases if (mark := marked_where_usable(ledger, case)) is not None]
+    by_severity: dict[int, list[float]] = defaultdict(list)
+    for case, mark in rows:
+        by_severity[case.severity].append(mark)
+    points = tuple(CurvePoint(s, Rate(sum(by_severity[s]), len(by_severity[s]))) for s in sorted(by_severity))
+    severities = [float(case.severity) for case, _ in rows]
+    middle = midpoint(severities, [mark for _, mark in rows], [case.meaning for case, _ in rows])
+    return Curve(arm, points, middle, len(cases) - len(rows))
+
+
+def midpoint(severities: Sequence[float], marks: Sequence[float], meanings: Sequence[str]) -> Estimate:
+    """Severity at which a logistic curve through the marks (n, each 0..1) passes one half, with a cluster-robust interval.
+
+    The value is None, with the reason, where the marks don't determine it.
+    """
+    n, clusters = len(marks), len(set(meanings))
+    reason = _not_estimable(severities, marks, clusters)
+    middle = error = 0.0
+    if not reason:
+        (intercept, slope), covariance = _logistic(severities, marks, meanings)
+        middle = -intercept / slope if slope >= FLATTEST else math.inf
+        gradient = (-1 / slope, intercept / slope**2) if slope >= FLATTEST else (0.0, 0.0)
+        error = math.sqrt(sum(gradient[i] * covariance[i][j] * gradient[j] for i in (0, 1) for j in (0, 1)))
+        reason = "" if slope >= FLATTEST else "marks do not become more frequent with severity"
+    if not reason and not min(severities) <= middle <= max(severities):
+        reason = "half is not reached at any severity that was shown"
+    if reason:
+        return Estimate(None, None, None, n, clusters, note=reason)
+    half = intervals.t_quantile((1 + intervals.CONFIDENCE) / 2, clusters - 1) * error
+    return Estimate(middle, middle - half, middle + half, n, clusters, error, clusters - 1.0)
+
+
+def _not_estimable(severities: Sequence[float], marks: Sequence[float], clusters: int) -> str:
+    """Why no finite curve fits best, or nothing; separation after Albert and Anderson (1984, Biometrika 71:1)."""
+    if len(set(severities)) < 2 or clusters < FEWEST:
+        return f"fewer than two severities or {FEWEST} messages"
+    if not 0 < sum(marks) < len(marks):
+        return "nothing was marked" if sum(marks) == 0 else "everything was marked"
+    hit = [severity for severity, mark in zip(severities, marks, strict=True) if mark > 0]
+    missed = [severity for severity, mark in zip(severities, marks, strict=True) if mark < 1]
+    if max(missed) <= min(hit):
+        return f"nothing is marked below {min(hit):g} and everything above {max(missed):g}; half lies somewhere between"
+    return "marks do not become more frequent with severity" if max(hit) <= min(missed) else ""
+
+
+def _logistic(
+    severities: Sequence[float], marks: Sequence[float], meanings: Sequence[str]
+) -> tuple[tuple[float, float], list[list[float]]]:
+    """Maximum likelihood of (intercept, slope), and their cluster-robust covariance (2 x 2; Liang and Zeger 1986)."""
+    import numpy as np
+
+    x = np.column_stack([np.ones(len(severities)), np.asarray(severities)])
+    y, beta = np.asarray(marks), np.zeros(2)
+    for _ in range(STEPS):
+        p, information = _expected(x, beta)
+        step = np.linalg.solve(information, x.T @ (y - p))
+        beta = beta + step / max(1.0, float(np.abs(step).max()))  # short steps: a nearly separated fit overshoots
+        if float(np.abs(step).max()) < 1e-10:
+            break
+    p, information = _expected(x, beta)
+    scores: dict[str, Array] = {}
+    for row, residual, meaning in zip(x, y - p, meanings, strict=True):
+        scores[meaning] = scores.get(meaning, np.zeros(2)) + row * residual
+    inverse = np.linalg.inv(information)
+    middle = inverse @ sum((np.outer(s, s) for s in scores.values()), np.zeros((2, 2))) @ inverse
+    covariance = middle * len(scores) / (len(scores) - 1)
+    return (float(beta[0]), float(beta[1])), [[float(item) for item in row] for row in covariance]
+
+
+def _expected(x: Array, beta: Array) -> tuple[Array, Array]:
+    """Fitted shares (n) and the information matrix (2, 2), kept invertible far out."""
+    import numpy as np
+
+    p = 1 / (1 + np.exp(-np.clip(x @ beta, -30, 30)))
+    return p, x.T @ (x * (p * (1 - p))[:, None]) + 1e-9 * np.eye(2)
+
+
+def operating_points(ledger: Ledger, design: Design) -> tuple[OperatingPoint, ...]:
+    """Sensitivity and false alarms of each arm over all scenarios."""
+    found = []
+    for arm in ("hidden", "open"):
+        hits, alarms = rates(ledger, arm_cases(ledger, design, arm))
+        found.append(OperatingPoint(arm, hits, alarms))
+    return tuple(found)
+
+
+def scenario_rates(ledger: Ledger, design: Design) -> Mapping[str, tuple[Rate, Rate]]:
+    """Sensitivity and false alarms of every hidden-tag scenario."""
+    found: dict[str, list[Case]] = defaultdict(list)
+    for case in arm_cases(ledger, design, "hidden"):
+        found[case.scenario].append(case)
+    return {scenario: rates(ledger, cases) for scenario, cases in found.items()}
+
+
+def rates(ledger: Ledger, cases: Iterable[Case]) -> tuple[Rate, Rate]:
+    """Marked share of must-flag and of must-not-flag cases; an unusable answer marks nothing, missing ones are left out."""
+    hits: dict[str, list[float]] = {"flag": [], "leave": []}
+    for case in cases:
+        mark = marked(ledger, case)
+        if case.gold in hits and mark is not None:
+            hits[case.gold].append(mark)
+    flag, leave = hits["flag"], hits["leave"]
+    return Rate(sum(flag), len(flag)), Rate(sum(leave), len(leave))

