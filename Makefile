@@ -21,7 +21,8 @@ unit: .venv/ready
 
 demo: .venv/ready
 	$(BIN)/python build_dataset.py
-	$(BIN)/helmbench show P1-B1-S1-C1-U11-PT4
+	$(BIN)/helmbench plan --model demo --design smoke --block-size 32
+	$(BIN)/helmbench run --run $(RUN) --model demo --judge demo --design smoke
 
 # A browser test needs Chromium, which no Python package brings. Where this may install Debian packages, it does.
 chromium:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -155,3 +156,14 @@ class Verdict:
     """Evidence: tags found, numbers matched, the quote, label mass, repeated tags, the other countries' matches."""
     completion: str = ""
     """Key of the completion that was graded."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeInfo:
+    """A judge of this run. The first one listed gives the credit."""
+
+    id: str
+    family: str
+    """Model family; only a second family can confirm a veto."""
+    validated: Mapping[str, bool] = field(default_factory=dict)
+    """By criterion: has this judge passed the claim gate?"""

@@ -5,14 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from helmbench_hf.content.load import Benchmark, default_root, load_benchmark
 from helmbench_hf.matrix.expand import expand
 from helmbench_hf.records import Case
 from tests.support.tree import Tree, plant
 
-settings.register_profile("unhurried", deadline=None)  # a busy machine is no failure
+settings.register_profile(
+    "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)  # a busy machine is no failure
 settings.load_profile("unhurried")
 
 

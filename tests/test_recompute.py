@@ -14,10 +14,9 @@ import pytest
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.matrix.design import designs
 from helmbench_hf.matrix.expand import expand
-from helmbench_hf.records import Case, Verdict
+from helmbench_hf.records import Case, JudgeInfo, Verdict
 from helmbench_hf.scoring.result import to_json
 from helmbench_hf.scoring.run import score
-from helmbench_hf.scoring.verdicts import JudgeInfo
 from tests.support.recompute import NOT_COMPUTED, differences, recheck, recompute
 
 Json = dict[str, Any]
@@ -128,10 +127,10 @@ ALL_THREE = [FIRST, SAME_FAMILY, OTHER_FAMILY]
 RUNS = {
     "nothing is missing": ("core", [FIRST], 1, Model(faults=0.0)),
     "two families": ("core", [FIRST, OTHER_FAMILY], 1, Model(skipped=0.02)),
-    "two judges of one family": ("core", [FIRST, SAME_FAMILY], 1, Model()),
+    "two judges of one family": ("core", [FIRST, SAME_FAMILY], 1, Model(unscored_vetoes=True)),
     "three judges, three draws": ("core", ALL_THREE, 3, Model(faults=0.04, skipped=0.02)),
     "no judge": ("core", [], 1, Model()),
-    "little was scored": ("core", [FIRST], 1, Model(good=0.3, faults=0.6, skipped=0.3)),
+    "little was scored": ("core", [FIRST], 1, Model(good=0.3, faults=0.6, skipped=0.3, unscored_vetoes=True)),
     "nothing was run": ("core", [FIRST], 1, Model(skipped=1.0)),
     "a safe model": ("core", [FIRST, OTHER_FAMILY], 3, Model(good=1.0, danger=0.0, faults=0.0, slope=0.8)),
     "a dangerous model": ("core", [FIRST, OTHER_FAMILY], 1, Model(good=0.1, danger=0.9, faults=0.02, slope=-0.1)),
@@ -157,21 +156,18 @@ def test_verdicts_outside_the_plan_change_nothing(real: Benchmark, cases_of: dic
     assert not found, "\n".join(found[:60])
 
 
-@pytest.mark.xfail(strict=True, reason="the scoring package reads a veto that the first judge left unscored as a pass")
-def test_a_veto_that_is_left_unscored_makes_the_case_missing(real: Benchmark, cases_of: dict[str, list[Case]]) -> None:
+def test_an_unscored_veto_that_could_count_makes_the_case_missing(real: Benchmark, cases_of: dict[str, list[Case]]) -> None:
     cases, judges = cases_of["core"], [FIRST, OTHER_FAMILY]
     verdicts = Simulation(cases, judges, Model(unscored_vetoes=True), seed=9).run(1)
     assert not recheck(scored(cases, verdicts, real, judges), cases, verdicts, real)
 
 
-@pytest.mark.xfail(strict=True, reason="the logistic fit stops on its way to infinity and prints a midpoint with no width")
 def test_marks_that_are_a_step_have_no_midpoint(real: Benchmark, cases_of: dict[str, list[Case]]) -> None:
     cases = cases_of["core"]
     verdicts = Simulation(cases, [FIRST], Model(faults=0.0, slope=1000.0), seed=10).run(1)
     assert not recheck(scored(cases, verdicts, real, [FIRST]), cases, verdicts, real)
 
 
-@pytest.mark.xfail(strict=True, reason="1 - 0.95 is a little above 0.05, so one trial that fails breaches a limit of 0.05")
 def test_one_failure_of_one_does_not_lie_above_five_percent(real: Benchmark, cases_of: dict[str, list[Case]]) -> None:
     case = next(each for each in cases_of["core"] if each.code.startswith("P1-B1-S51") and each.message_severity >= 8)
     values = {"answer": 1.0, "target": 0.0, "control": 0.0}

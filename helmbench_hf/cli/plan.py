@@ -59,19 +59,22 @@ def plan(
 
 
 def _figures(ask: Ask, prepared: Prepared, block_size: int, rate: float | None) -> dict[str, Any]:
+    from helmbench_hf.inference.identity import context_length
     from helmbench_hf.inference.plan import Speed, make_plan
 
-    window = ask.engine.max_model_len or _window(ask)
+    window = ask.engine.max_model_len or context_length(ask.engine.model, ask.engine.revision) or DEFAULT_WINDOW
     talks = prepared.conversations(ask.settings, {})
     requests = list(talks.first_turns())
     cases = [case for case in prepared.cases for _ in range(ask.settings.draws)]
-    later = {r.key: [prepared.template.count(turn) + 16 for turn in c.turns[1:]] for r, c in zip(requests, cases, strict=True)}
+    later = {
+        r.key: [prepared.model.template.count(turn) + 16 for turn in c.turns[1:]] for r, c in zip(requests, cases, strict=True)
+    }
     speed = Speed(prefill=10 * rate, answer=rate) if rate else None
     made = make_plan(requests, max_model_len=window, block_size=block_size, later=later, speed=speed)
     return {
         "dataset": asdict(prepared.loaded.identity),
-        "model": prepared.model.as_row(),
-        "chat template": asdict(prepared.template.facts),
+        "model": prepared.model.identity.as_row(),
+        "chat template": asdict(prepared.model.template.facts),
         "context window": window,
         "cases": len(prepared.cases),
         "modes": dict(Counter(case.mode for case in prepared.cases)),
@@ -88,15 +91,6 @@ def judge_calls(cases: Sequence[Case]) -> int:
         * len(c.grading.turns)
         for c in cases
     )
-
-
-def _window(ask: Ask) -> int:
-    """The model's own context window, from its config."""
-    from helmbench_hf.inference.identity import locate
-
-    config = json.loads((locate(ask.engine.model, ask.engine.revision).path / "config.json").read_text())
-    text = config.get("text_config") or config
-    return int(text.get("max_position_embeddings") or DEFAULT_WINDOW)
 
 
 def _plan_row(made: Plan) -> dict[str, Any]:

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from helmbench_hf.generate.run import Ask
 
 POLICY = "policy:"
-Model = Annotated[
-    str, typer.Option("--model", help="vllm:MODEL, transformers:MODEL (folder, Hub id or `demo`), or policy:NAME.")
-]
+Model = Annotated[str, typer.Option("--model", help="vllm:MODEL, transformers:MODEL (folder, Hub id or `demo`), or policy:NAME.")]
 Run = Annotated[Path, typer.Option("--run", help="Folder of the run; made where it is missing, continued where it exists.")]
 EngineOptions = Annotated[
     list[str] | None,

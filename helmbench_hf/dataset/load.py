@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,23 +91,13 @@ def _from_hub(design: str, repo: str, revision: str) -> CaseSet:
 
 
 def _from_folder(design: str, folder: Path, shown: str) -> CaseSet:
-    import pyarrow.parquet as parquet
-
     manifest = _manifest(folder)
     splits = manifest["configs"].get(design)
     if not splits:
         raise DatasetError(f"{folder} holds no design {design}; it has {', '.join(manifest['configs'])}")
-    rows: list[Row] = []
-    for split, entry in splits.items():
-        path = (folder / entry["file"]).absolute()
-        if not path.is_relative_to(folder.absolute()) or not path.is_file():
-            raise DatasetError(
-                f"{folder}/manifest.json names {entry['file']}, which is not there; download or build the dataset again"
-            )
-        part: list[Row] = parquet.read_table(path).to_pylist()
-        if len(part) != entry["rows"] or content_sha256(part) != entry["sha256"]:
-            raise DatasetError(f"{path} is not what manifest.json says ({split}: rows or content hash differ); download it again")
-        rows += part
+    if not isinstance(splits, dict):
+        raise DatasetError(f"{folder}/manifest.json does not describe {design}; download or build the dataset again")
+    rows = [row for split, entry in splits.items() for row in _checked(folder, split, entry)]
     identity = DatasetIdentity(
         name=manifest["name"],
         design=design,
@@ -115,7 +106,34 @@ def _from_folder(design: str, folder: Path, shown: str) -> CaseSet:
         content_sha256=content_sha256(rows),
         source=shown,
     )
-    return CaseSet(tuple(case_of(row) for row in rows), identity)
+    try:
+        return CaseSet(tuple(case_of(row) for row in rows), identity)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DatasetError(f"the rows of {folder} are of another version of helmbench ({error}); install that one") from error
+
+
+def _checked(folder: Path, split: str, entry: Any) -> list[Row]:
+    """The rows of one file, if it is what the manifest says."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    named = f"{folder}/manifest.json"
+    if not isinstance(entry, dict) or not isinstance(entry.get("file"), str) or not {"rows", "sha256"} <= set(entry):
+        raise DatasetError(f"{named} does not describe its split {split}; download or build the dataset again")
+    base = folder.resolve()
+    path = Path(os.path.normpath(base / entry["file"]))  # not resolved: the Hub's cache holds links to files elsewhere
+    if not path.is_relative_to(base):
+        raise DatasetError(f"{named} names {entry['file']}, which lies outside the folder; download or build the dataset again")
+    if not path.is_file():
+        raise DatasetError(f"{named} names {entry['file']}, which is not there; download or build the dataset again")
+    try:
+        rows: list[Row] = parquet.read_table(path).to_pylist()
+        same = len(rows) == entry["rows"] and content_sha256(rows) == entry["sha256"]
+    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+        raise DatasetError(f"{path} cannot be read ({type(error).__name__}); download it again") from error
+    if not same:
+        raise DatasetError(f"{path} is not what manifest.json says ({split}: rows or content hash differ); download it again")
+    return rows
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def case_of(row: Row) -> Case:
     """The case that a row holds; ValueError where a column is missing."""
     names = [field.name for field in dataclasses.fields(Case)]
     if missing := [name for name in names if name not in row]:
-        raise ValueError(f"the row lacks the columns {', '.join(missing)}; was it made by another version of helmbench?")
+        raise ValueError(f"the row lacks the columns {', '.join(missing)}")
     values = {name: row[name] for name in names}
     grading = json.loads(values.pop("grading"))
     values |= {"turns": tuple(values["turns"]), "trust_dimensions": tuple(values["trust_dimensions"])}

@@ -66,8 +66,7 @@ def run_policy(slug: str, loaded: CaseSet, folder: RunFolder, only: str | None =
     if (folder.root / "manifest.json").exists():
         raise RunError(f"{folder.root} holds a run already; give another folder")
     policy, cases = policies[slug], select(loaded.cases, only, limit)
-    lock = RunLock.acquire(folder.root)
-    try:
+    with RunLock.acquire(folder.root):
         folder.write_manifest(
             {
                 "helmbench": __version__,
@@ -85,8 +84,6 @@ def run_policy(slug: str, loaded: CaseSet, folder: RunFolder, only: str | None =
                     text = answer(policy, policies, case, turn, benchmark)
                     key = digest({"policy": policy.model_dump(), "request": name, "case": asdict(case)})
                     journal.append(Completion(key, name, "ok", text, finish_reason="policy"))
-    finally:
-        lock.release()
     return sum(len(case.turns) for case in cases)
 
 

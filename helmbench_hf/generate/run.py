@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,11 @@ from typing import Any
 from helmbench_hf import __version__
 from helmbench_hf.dataset.load import CaseSet, load_cases, select
 from helmbench_hf.generate.turns import Conversations, Settings
-from helmbench_hf.inference.chat import ChatTemplate
+from helmbench_hf.inference.counting import Counting
 from helmbench_hf.inference.engine import EngineSpec, drive, open_engine
 from helmbench_hf.inference.host import Reporter
-from helmbench_hf.inference.identity import ModelIdentity, identify, versions, vllm_version
-from helmbench_hf.inference.journal import Journal, Records, RunLock
-from helmbench_hf.inference.keys import KeyContext, engine_label
+from helmbench_hf.inference.journal import Journal, RunLock
+from helmbench_hf.inference.known import KnownModel, know
 from helmbench_hf.records import Case, Completion
 from helmbench_hf.run_folder import Manifest, RunError, RunFolder
 
@@ -57,30 +56,17 @@ class Prepared:
 
     cases: tuple[Case, ...]
     loaded: CaseSet
-    template: ChatTemplate
-    model: ModelIdentity
-    context: KeyContext
+    model: KnownModel
 
-    def conversations(self, settings: Settings, stored: Records | dict[str, Completion]) -> Conversations:
+    def conversations(self, settings: Settings, stored: Mapping[str, Completion]) -> Conversations:
         """The conversations of these cases, the stored answers walked through."""
-        return Conversations(self.cases, self.template, self.context, settings, stored)
+        return Conversations(self.cases, self.model.template, self.model.context, settings, stored)
 
 
 def prepare(ask: Ask) -> Prepared:
     """Load cases, template and identities. Raises DatasetError and EngineError with sentences."""
     loaded = load_cases(ask.design, ask.dataset, ask.revision)
-    cases = select(loaded.cases, ask.only, ask.limit)
-    spec = ask.engine
-    template = ChatTemplate.load(spec.model, spec.revision, spec.template_kwargs)
-    model = identify(spec.model, spec.revision, dtype=spec.dtype, template_sha=template.facts.template_sha)
-    version = vllm_version() if spec.kind == "vllm" else versions(["transformers"])["transformers"]
-    context = KeyContext(
-        model=model.for_key(),
-        template_sha=template.facts.template_sha,
-        engine=engine_label(spec.kind, version),
-        template_kwargs=template.key_kwargs(),
-    )
-    return Prepared(cases, loaded, template, model, context)
+    return Prepared(select(loaded.cases, ask.only, ask.limit), loaded, know(ask.engine))
 
 
 def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
@@ -89,10 +75,10 @@ def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
         "helmbench": __version__,
         "dataset": asdict(prepared.loaded.identity),
         "selection": {"only": ask.only, "limit": ask.limit, "cases": len(prepared.cases)},
-        "model": prepared.model.as_row(),
-        "chat": asdict(prepared.template.facts),
+        "model": prepared.model.identity.as_row(),
+        "chat": asdict(prepared.model.template.facts),
         "settings": ask.settings.as_row(),
-        "engine_label": prepared.context.engine,
+        "engine_label": prepared.model.context.engine,
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
 
@@ -101,9 +87,9 @@ def check_same(old: Manifest, new: Manifest, folder: RunFolder) -> None:
     """Refuse to mix answers: a run folder holds one dataset version, one model, one setting. Raises RunError."""
     pairs = {
         "dataset version": (old["dataset"]["version"], new["dataset"]["version"]),
-        "model": tuple({k: m["model"][k] for k in ("commit", "files_sha", "dtype", "template_sha")} for m in (old, new)),
+        "model": tuple({k: m["model"].get(k) for k in ("commit", "files_sha", "dtype", "template_sha")} for m in (old, new)),
         "settings": (old["settings"], new["settings"]),
-        "engine": (old["engine_label"], new["engine_label"]),
+        "engine": (old.get("engine_label"), new["engine_label"]),
     }
     if differing := [name for name, (before, now) in pairs.items() if before != now]:
         raise RunError(
@@ -120,11 +106,8 @@ def child(payload: dict[str, Any], reporter: Reporter) -> int | None:
     ask = Ask.of(payload)
     folder = RunFolder(Path(ask.run))
     folder.root.mkdir(parents=True, exist_ok=True)
-    lock = RunLock.acquire(folder.root)
-    try:
+    with RunLock.acquire(folder.root):
         return _generate(ask, folder, reporter)
-    finally:
-        lock.release()
 
 
 def _generate(ask: Ask, folder: RunFolder, reporter: Reporter) -> int | None:
@@ -141,7 +124,6 @@ def _generate(ask: Ask, folder: RunFolder, reporter: Reporter) -> int | None:
     known = {**stored.failures, **stored} if ask.reuse == "always" else stored
     talks = prepared.conversations(ask.settings, known)
     work = [] if ask.reuse == "only" else talks.missing()
-    counter = _Counter(reporter, talks.planned_turns, len(stored))
     reporter.emit({"event": "planned", "turns": talks.planned_turns, "stored": len(stored), "open": len(work)})
     if not work:
         return None
@@ -149,13 +131,13 @@ def _generate(ask: Ask, folder: RunFolder, reporter: Reporter) -> int | None:
     engine = open_engine(ask.engine)
     folder.write_manifest({**manifest, "engine": asdict(engine.describe())})
     reporter.emit({"event": "ready", "load_seconds": time.monotonic() - began, "engine": asdict(engine.describe())})
+    counter = Counting(reporter, talks.planned_turns, len(stored))
     with Journal.open(folder.completions, "generate") as journal:
 
         def save(completion: Completion) -> None:
             journal.append(completion)
             counter.count(completion)
 
-        counter.start()
         driven = drive(engine, work, talks.follow_up, save, stop=reporter.stopping)
     reporter.emit({"event": "end", "stopped": driven.stopped, "retried": driven.retried, **counter.totals()})
     return None
@@ -169,30 +151,3 @@ def _set_aside(folder: RunFolder) -> None:
     while (aside := folder.root / f"completions.{number}").exists():
         number += 1
     folder.completions.rename(aside)
-
-
-class _Counter:
-    """Counts what comes in, and tells the parent at most ten times a second."""
-
-    def __init__(self, reporter: Reporter, planned: int, stored: int) -> None:
-        self._reporter, self._planned, self._done = reporter, planned, stored
-        self._statuses: Counter[str] = Counter()
-        self._tokens: Counter[str] = Counter()
-        self._began = self._told = time.monotonic()
-
-    def start(self) -> None:
-        self._began = time.monotonic()
-
-    def count(self, completion: Completion) -> None:
-        self._done += 1
-        self._statuses[completion.status] += 1
-        for name in ("prompt_tokens", "cached_tokens", "output_tokens"):
-            self._tokens[name] += getattr(completion, name)
-        if time.monotonic() - self._told > 0.1:
-            self._told = time.monotonic()
-            self._reporter.emit({"event": "progress", "done": self._done, "planned": self._planned, **self.totals()})
-
-    def totals(self) -> dict[str, Any]:
-        """Seconds since the engine was ready, completions by status, tokens."""
-        seconds = time.monotonic() - self._began
-        return {"seconds": seconds, "completions": sum(self._statuses.values()), "statuses": dict(self._statuses), **self._tokens}

@@ -7,38 +7,27 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.grading import rubric
 from helmbench_hf.grading.exchanges import exchanges, run_cases, run_completions
 from helmbench_hf.grading.judge import Ask, JudgeError, JudgeSpec, asks, criteria_of, resolve_mode
 from helmbench_hf.inference.chat import ChatTemplate
+from helmbench_hf.inference.counting import Counting, Listener
 from helmbench_hf.inference.engine import Engine, Request, drive, open_engine
-from helmbench_hf.inference.identity import ModelIdentity, identify, versions, vllm_version
+from helmbench_hf.inference.identity import ModelIdentity
 from helmbench_hf.inference.journal import Journal, RunLock
-from helmbench_hf.inference.keys import KeyContext, engine_label
+from helmbench_hf.inference.keys import KeyContext
+from helmbench_hf.inference.known import know
 from helmbench_hf.records import Completion
 from helmbench_hf.run_folder import RunFolder, write_json
 
 FILE = "judge.json"
 Row = dict[str, Any]
-
-
-class Listener(Protocol):
-    """Who hears of the work and may end it: `host.Reporter`."""
-
-    def emit(self, event: Row) -> None:
-        """Take one event of plain JSON values."""
-        ...
-
-    def stopping(self) -> bool:
-        """Say whether to stop: finish what is live, journal it, return."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +44,8 @@ class Judge:
 
 def find_judge(spec: JudgeSpec) -> Judge:
     """Find the judge's tokenizer and name its weights. Raises `EngineError` and `JudgeError` with sentences."""
-    engine = spec.engine_spec()
-    template = ChatTemplate.load(engine.model, engine.revision, engine.template_kwargs)
-    model = identify(engine.model, engine.revision, dtype=engine.dtype, template_sha=template.facts.template_sha)
-    version = vllm_version() if engine.kind == "vllm" else versions(["transformers"])["transformers"]
-    label = engine_label(engine.kind, version)
-    context = KeyContext(model.for_key(), template.facts.template_sha, label, template.key_kwargs())
-    return Judge(spec, template, model, context, lambda: open_engine(engine))
+    known = know(spec.engine_spec())
+    return Judge(spec, known.template, known.identity, known.context, lambda: open_engine(known.spec))
 
 
 def judge_rows(folder: RunFolder) -> list[Row]:
@@ -101,12 +85,12 @@ def judge_run(folder: RunFolder, judge: Judge, listener: Listener) -> None:
         if work:
             engine = engine or _open(judge, listener)
             with Journal.open(folder.judgments / judge.spec.id, "judge") as journal:
-                _ask(engine, _requests(work, wanted, judge.template), journal, _Counter(listener, len(wanted), done))
+                _ask(engine, _requests(work, wanted, judge.template), journal, Counting(listener, len(wanted), done))
 
 
 def _settle(folder: RunFolder, judge: Judge, benchmark: Benchmark, listener: Listener) -> tuple[Engine | None, Row]:
     """Write `judge.json`, after a check that it names this judge. The engine is opened only where its abilities decide."""
-    spec, path = judge.spec, folder.judgments / judge.spec.id / FILE
+    spec, engine_spec, path = judge.spec, judge.spec.engine_spec(), folder.judgments / judge.spec.id / FILE
     old = _row(path)
     context = {**asdict(judge.context), "model": dict(judge.context.model)}
     if old is not None and old["key"] != context:
@@ -117,7 +101,7 @@ def _settle(folder: RunFolder, judge: Judge, benchmark: Benchmark, listener: Lis
     new: Row = {
         "id": spec.id,
         "family": spec.family,
-        "engine": spec.engine,
+        "engine": f"{engine_spec.kind}:{engine_spec.shown}",
         "number": old["number"] if old else len(judge_rows(folder)),
         "orders": spec.orders,
         "rubric": rubric.identity(benchmark),
@@ -149,37 +133,13 @@ def _requests(work: list[str], wanted: Mapping[str, Ask], template: ChatTemplate
         yield wanted[key].request(key, template)
 
 
-def _ask(engine: Engine, work: Iterator[Request], journal: Journal, counter: _Counter) -> None:
+def _ask(engine: Engine, work: Iterator[Request], journal: Journal, counter: Counting) -> None:
     def save(completion: Completion) -> None:
         journal.append(completion)
         counter.count(completion)
 
     driven = drive(engine, work, lambda request, completion: None, save, stop=counter.listener.stopping)
     counter.listener.emit({"event": "end", "stopped": driven.stopped, "retried": driven.retried, **counter.totals()})
-
-
-class _Counter:
-    """Counts answers, and tells the listener at most ten times a second."""
-
-    def __init__(self, listener: Listener, planned: int, done: int) -> None:
-        self.listener, self._planned, self._done = listener, planned, done
-        self._statuses: Counter[str] = Counter()
-        self._tokens: Counter[str] = Counter()
-        self._began = self._told = time.monotonic()
-
-    def count(self, completion: Completion) -> None:
-        self._done += 1
-        self._statuses[completion.status] += 1
-        for name in ("prompt_tokens", "cached_tokens", "output_tokens"):
-            self._tokens[name] += getattr(completion, name)
-        if time.monotonic() - self._told > 0.1:
-            self._told = time.monotonic()
-            self.listener.emit({"event": "progress", "done": self._done, "planned": self._planned, **self.totals()})
-
-    def totals(self) -> Row:
-        """Seconds since the engine was ready, answers by status, tokens."""
-        seconds = time.monotonic() - self._began
-        return {"seconds": seconds, "completions": sum(self._statuses.values()), "statuses": dict(self._statuses), **self._tokens}
 
 
 def _row(path: Path) -> Row | None:

@@ -124,7 +124,7 @@ def _addresses(text: str, registry: Registry) -> Iterator[Mention]:
     for match in HOST.finditer(text):
         entries = registry.at(match[1].casefold(), match[2])
         # "123.Samaritans" is no address: an unknown one must look like one
-        address = bool(entries) or match[2] != "" or match[0].lower().startswith(("http", "www."))
+        address = bool(entries) or match[2] != "" or match[1].count(".") > 1 or match[0].lower().startswith(("http", "www."))
         if address and not any(start <= match.start() < end for start, end in taken):
             yield Mention("url", match[0], *match.span(), entries)
 

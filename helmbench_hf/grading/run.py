@@ -20,14 +20,14 @@ from helmbench_hf.grading import rubric
 from helmbench_hf.grading.code import code_verdicts
 from helmbench_hf.grading.exchanges import exchanges, places, run_cases, run_completions
 from helmbench_hf.grading.judge import JudgeError, JudgeSpec, asks, criteria_of, verdict
-from helmbench_hf.grading.judging import Listener, Row, find_judge, judge_rows, judge_run, key_context
+from helmbench_hf.grading.judging import Row, find_judge, judge_rows, judge_run, key_context
 from helmbench_hf.grading.registry import Registry
 from helmbench_hf.grading.rubric import Exchange
 from helmbench_hf.inference import host
+from helmbench_hf.inference.counting import Listener
 from helmbench_hf.inference.journal import Journal
-from helmbench_hf.records import Case, Completion, Verdict
+from helmbench_hf.records import Case, Completion, JudgeInfo, Verdict
 from helmbench_hf.run_folder import RunFolder
-from helmbench_hf.scoring.verdicts import JudgeInfo
 
 JOB = "helmbench_hf.grading.run:child"
 

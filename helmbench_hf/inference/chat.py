@@ -89,13 +89,17 @@ class ChatTemplate:
         Raises `EngineError` where the model cannot be found or has no chat template.
         """
         folder = locate(model, revision).path
-        if (folder / "tokenizer.json").is_file():
-            from transformers import PreTrainedTokenizerFast
-
-            return cls(PreTrainedTokenizerFast.from_pretrained(folder), template_kwargs)
-        from transformers import AutoTokenizer
-
-        return cls(AutoTokenizer.from_pretrained(folder), template_kwargs)
+        try:
+            if (folder / "tokenizer.json").is_file():
+                from transformers import PreTrainedTokenizerFast as Tokenizer
+            else:
+                from transformers import AutoTokenizer as Tokenizer
+        except ImportError as error:
+            raise EngineError(
+                "Rendering prompts needs transformers, which is not installed. Install `helmbench-hf[gpu]`, "
+                "`helmbench-hf[cpu]` or `helmbench-hf[transformers]` (see README)."
+            ) from error
+        return cls(Tokenizer.from_pretrained(folder), template_kwargs)
 
     def render(self, messages: Sequence[Message], prefill: str | None = None) -> tuple[int, ...]:
         """Render a conversation into the token ids of a prompt that the assistant continues, after `prefill`.

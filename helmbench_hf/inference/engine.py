@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, Protocol, Self
 
 from helmbench_hf.records import Completion
@@ -144,6 +145,11 @@ class EngineSpec:
         if kind not in ("vllm", "transformers") or not model:
             raise EngineError(f"{text!r} names no engine. Write vllm:MODEL or transformers:MODEL (a folder or a Hub id).")
         return cls(kind="vllm" if kind == "vllm" else "transformers", model=model, **options)
+
+    @property
+    def shown(self) -> str:
+        """The model's name for records: a folder's own name, never where it lies on this disk."""
+        return Path(self.model).name if Path(self.model).is_dir() else self.model
 
     def as_row(self) -> dict[str, Any]:
         """Give the spec as plain JSON values; `EngineSpec(**row)` reads it."""

@@ -87,7 +87,7 @@ class TransformersEngine:
         return EngineDescription(
             name="transformers",
             version=metadata.version("transformers"),
-            model=self._spec.model,
+            model=self._spec.shown,
             abilities=("schema", "label_logprobs"),
             dtype=str(self._model.dtype).removeprefix("torch."),
             device=torch.cuda.get_device_name() if self._device == "cuda" else "cpu",

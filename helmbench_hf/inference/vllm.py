@@ -208,7 +208,7 @@ class VllmEngine:
         return EngineDescription(
             name="vllm",
             version=self._version,
-            model=self._spec.model,
+            model=self._spec.shown,
             abilities=("schema", "label_logprobs"),
             dtype=str(config.model_config.dtype).removeprefix("torch."),
             device=str(current_platform.device_type if self._cpu else current_platform.get_device_name()),

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 DASH = "–"
+_NO_WIDTH = 1e-9
+"""An interval narrower than this has no width: every message came out alike, which says little."""
 Json = Mapping[str, Any]
 
 
@@ -31,7 +33,8 @@ class Figure:
         """Give all of it as one phrase."""
         if not self.known:
             return f"no number ({self.why})" if self.why else "no number"
-        return f"{self.value} ({self.interval})" if self.interval else self.value
+        beside = self.interval or self.why
+        return f"{self.value} ({beside})" if beside else self.value
 
 
 def number(value: float, digits: int = 0) -> str:
@@ -62,6 +65,9 @@ def figure(estimate: Json | None, why: str = "", *, scale: float = 100, digits: 
     value = number(scale * estimate["value"], digits) + unit
     if low is None or high is None:
         return Figure(value, why=str(estimate.get("note") or "no interval"))
+    if high - low < _NO_WIDTH:
+        n = estimate["n_meanings"]
+        return Figure(value, why="no interval: one message" if n == 1 else f"no interval: {n} messages alike")
     return Figure(
         value, f"{number(scale * low, digits)} to {number(scale * high, digits)}{unit}", str(estimate.get("note") or "")
     )
@@ -87,3 +93,9 @@ def plural(n: int, one: str, many: str = "") -> str:
 def joined(words: list[str]) -> str:
     """Give `a, b and c`."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def sample_size(estimate: Json) -> str:
+    """Give pairs and messages behind an estimate, each unbroken."""
+    parts = (plural(estimate["n_pairs"], "pair"), plural(estimate["n_meanings"], "message"))
+    return ", ".join(part.replace(" ", "\u00a0") for part in parts)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from base64 import b64encode
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helmbench_hf.report import plots, tables, transcripts, view
+from helmbench_hf.report import contrasts, plots, tables, transcripts, view
 from helmbench_hf.report.fmt import Json, figure
 from helmbench_hf.report.model import ReportInput
 from helmbench_hf.report.text import deep, embed, visible
@@ -51,7 +52,7 @@ def render(run: ReportInput) -> str:
     css, js = (_asset(environment, name) for name in ("report.css", "report.js"))
     context = {
         **_identity(scores, manifest),
-        **_scores(scores, policies),
+        **_scores(scores, policies, _titles(run)),
         **_transcripts(run),
         "css": Markup(css),
         "js": Markup(js),
@@ -86,10 +87,10 @@ def content_policy(css: str, js: str) -> str:
     )
 
 
-def _scores(scores: Json, policies: list[Json]) -> dict[str, Any]:
+def _scores(scores: Json, policies: list[Json], titles: Mapping[str, str]) -> dict[str, Any]:
     profile_scale, profile = view.profile(scores)
     behavior_scale, behaviors = view.behaviors(scores)
-    quality, quality_total = tables.quality(scores)
+    quality, quality_total = tables.quality(scores, titles)
     confirmed, unconfirmed = tables.vetoes(scores)
     return {
         "top": view.summary(scores),
@@ -97,19 +98,20 @@ def _scores(scores: Json, policies: list[Json]) -> dict[str, Any]:
         "profile_scale": profile_scale,
         "behaviors": behaviors,
         "behavior_scale": behavior_scale,
-        "absent": [code for pillar in scores["pillars"] for code in pillar["absent"]],
+        "absent": view.absent(scores),
+        "floors": tables.floors(scores),
         "scenarios": view.scenarios(scores),
         "indices": tables.indices(scores),
         "curves": plots.curves(scores["curves"]),
-        "midpoints": view.midpoints(scores["curves"]),
+        "midpoints": contrasts.midpoints(scores["curves"]),
         "scatter": plots.scatter(scores["operating"], policies),
         "policies": tables.policies(policies),
-        "gap": view.gap(scores),
+        "gap": contrasts.gap(scores),
         "heat": tables.heat(scores),
         "effects": tables.effects(scores),
         "quality": quality,
         "quality_total": quality_total,
-        "tag_reply": view.tag_reply(scores),
+        "tag_reply": contrasts.tag_reply(scores),
         "criteria": tables.criteria(scores),
         "confirmed": confirmed,
         "unconfirmed": unconfirmed,
@@ -125,6 +127,11 @@ def _transcripts(run: ReportInput) -> dict[str, Any]:
         "transcript_data": Markup(embed(data)),
         "filters": transcripts.filters(run.transcripts),
     }
+
+
+def _titles(run: ReportInput) -> dict[str, str]:
+    """Give the titles of the scenarios that were run, scored or not; open twins go by their hidden scenario's."""
+    return {visible(t.get("scenario", ""), 80): visible(t.get("title", ""), 200) for t in run.transcripts}
 
 
 def _identity(scores: Json, manifest: Json) -> dict[str, Any]:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from helmbench_hf.report.fmt import DASH, Figure, Json, number, percent, points, rate
 
+_NEAR = 4.0
+"""Marks of the scatter that are nearer than this, in percent of the plot, cover each other."""
+_JOINED = 2
+"""Severities this far apart are joined by a line."""
 LEAVE_AT, FLAG_AT = -4, 4
 """Gold bounds of case severity that the curves shade (scoring.yaml has them)."""
 
@@ -72,7 +76,8 @@ class Arm:
     name: str
     arm: str
     dots: tuple[Dot, ...]
-    line: str
+    lines: tuple[str, ...]
+    """The points joined, broken where severities are missing between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,7 @@ class CurveChart:
     rows: tuple[tuple[str, tuple[str, ...]], ...]
     """The table alternative: severity and, per arm, the rate with its counts."""
     leave: float
+    """Where the part that must be left alone ends; `flag`: where the part that must be flagged begins."""
     flag: float
 
 
@@ -96,6 +102,10 @@ class Operating:
     label: str
     sensitivity: Figure
     alarms: Figure
+    place: tuple[int, int, str] | None = None
+    """Where the label stands from the point, in pixels right and down, and its anchor; None where there is no room."""
+    shared: bool = False
+    """Whether a policy's mark stands there too, so that the point is drawn as a ring around it."""
 
     @property
     def spoken(self) -> str:
@@ -160,7 +170,9 @@ def curves(found: Sequence[Json]) -> CurveChart | None:
     marked = [{point["severity"]: point["marked"] for point in curve["points"]} for curve in drawn]
     rows = tuple((number(s), tuple(_rate_cell(arm.get(s)) for arm in marked)) for s in severities)
     ticks = tuple((scale.at(s), number(s)) for s in range(first, last + 1))
-    return CurveChart(tuple(_arm(curve, scale) for curve in drawn), ticks, rows, scale.at(LEAVE_AT), scale.at(FLAG_AT))
+    return CurveChart(
+        tuple(_arm(curve, scale) for curve in drawn), ticks, rows, scale.at(LEAVE_AT + 0.5), scale.at(FLAG_AT - 0.5)
+    )
 
 
 def scatter(operating: Sequence[Json], policies: Sequence[Json]) -> Scatter | None:
@@ -179,7 +191,8 @@ def scatter(operating: Sequence[Json], policies: Sequence[Json]) -> Scatter | No
         Spot(round(100 * x, 2), round(100 - 100 * y, 2), i, tuple(names), percent(x, 0), percent(y, 0))
         for i, ((x, y), names) in enumerate(sorted(places.items()), 1)
     )
-    return Scatter(model, spots, tuple(off)) if model or spots else None
+    placed = tuple(replace(dot, place=_room(dot, (*model, *spots)), shared=_shared(dot, spots)) for dot in model)
+    return Scatter(placed, spots, tuple(off)) if model or spots else None
 
 
 def heat_step(value: float) -> str:
@@ -201,9 +214,21 @@ def _arm(curve: Json, scale: Scale) -> Arm:
             share = point["marked"]["hits"] / n
             spoken = f"severity {number(point['severity'])}: {_rate_cell(point['marked'])}"
             dots.append(Dot(scale.at(point["severity"]), round(100 - 100 * share, 2), number(point["severity"]), n, spoken))
-    line = " ".join(f"{dot.x},{dot.y}" for dot in dots)
     name = {"hidden": "Hidden in another job", "open": "Asked openly"}.get(curve["arm"], str(curve["arm"]))
-    return Arm(name, "open" if curve["arm"] == "open" else "hidden", tuple(dots), line)
+    return Arm(
+        name, "open" if curve["arm"] == "open" else "hidden", tuple(dots), _lines(dots, 100 * _JOINED / (scale.high - scale.low))
+    )
+
+
+def _lines(dots: Sequence[Dot], reach: float) -> tuple[str, ...]:
+    """Join neighbors that are no further apart than `reach`."""
+    parts: list[list[Dot]] = []
+    for dot in dots:
+        if parts and dot.x - parts[-1][-1].x <= reach + 0.1:
+            parts[-1].append(dot)
+        else:
+            parts.append([dot])
+    return tuple(" ".join(f"{dot.x},{dot.y}" for dot in part) for part in parts if len(part) > 1)
 
 
 def _operating(point: Json) -> Operating | None:
@@ -213,6 +238,24 @@ def _operating(point: Json) -> Operating | None:
     x, y = alarms["hits"] / alarms["n"], sensitivity["hits"] / sensitivity["n"]
     label = "this model, asked" if point["arm"] == "open" else "this model, hidden"
     return Operating(round(100 * x, 2), round(100 - 100 * y, 2), label, rate(sensitivity), rate(alarms))
+
+
+def _room(dot: Operating, others: Sequence[Operating | Spot]) -> tuple[int, int, str] | None:
+    """Find a place for a point's label that covers no other mark, on the smallest plot that is drawn (a phone's)."""
+    width, height, mark, label = 280, 288, 11, 112
+    marks = [(other.x * width / 100, other.y * height / 100) for other in others if (other.x, other.y) != (dot.x, dot.y)]
+    x, y = dot.x * width / 100, dot.y * height / 100
+    for down in (-14, 22, 5):
+        for right, anchor in ((14, "start"), (-14, "end")):
+            left = x + right if right > 0 else x + right - label
+            clear = all(not (left - mark < a < left + label + mark and abs(b - (y + down - 5)) < mark + 8) for a, b in marks)
+            if clear and left >= 0 and left + label <= width + 12:
+                return right, down, anchor
+    return None
+
+
+def _shared(dot: Operating, spots: Sequence[Spot]) -> bool:
+    return any(abs(dot.x - spot.x) < _NEAR and abs(dot.y - spot.y) < _NEAR for spot in spots)
 
 
 def _rate_cell(found: Json | None) -> str:

@@ -28,6 +28,7 @@ _GROUPS = {
     "versions": "Software",
     "times": "Times",
 }
+FLOOR_WORDS = {"breached": "Breached", "cleared": "Cleared", "not_shown": "Not shown"}
 _COUNTS = ("truncated", "unparseable", "empty", "engine_failures", "not_run", "judge_failures")
 
 
@@ -50,6 +51,17 @@ class Heat:
     """Code, slug and safety level of each condition."""
     rows: tuple[tuple[str, str, tuple[HeatCell, ...]], ...]
     any_score: bool
+
+
+def floors(scores: Json) -> list[dict[str, Any]]:
+    """Give every number of every floor."""
+    rows = []
+    for floor in scores["floors"]:
+        n = floor["n"]
+        shown = {"word": FLOOR_WORDS.get(floor["status"], floor["status"]), "limit": percent(floor["limit"])}
+        bounds = {"lower": percent(floor["lower"] if n else None), "upper": percent(floor["upper"] if n else None)}
+        rows.append({**floor, **shown, **bounds, "failed": f"{floor['failures']} of {n}" if n else DASH})
+    return rows
 
 
 def heat(scores: Json) -> Heat | None:
@@ -80,9 +92,9 @@ def effects(scores: Json) -> list[dict[str, Any]]:
     return tables
 
 
-def quality(scores: Json) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-    """Give what became of the answers of each scenario, and the total."""
-    titles = {found["code"]: found["title"] for found in scores["scenarios"]}
+def quality(scores: Json, known: Mapping[str, str] | None = None) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    """Give what became of the answers of each scenario, and the total. `known`: titles of scenarios without a score."""
+    titles = {**(known or {}), **{found["code"]: found["title"] for found in scores["scenarios"]}}
     rows = [_quality(row, titles) for row in scores["quality"]]
     if not rows:
         return [], None

@@ -66,7 +66,7 @@ def payload(transcripts: Sequence[Transcript]) -> dict[str, Any]:
     """Give the browser's data: cases in the given order, system prompts stored once."""
     systems: dict[str, int] = {}
     cases = [_case(entry, systems) for entry in transcripts]
-    return {"systems": list(systems), "cases": cases}
+    return {"systems": [visible(system) for system in systems], "cases": cases}
 
 
 def filters(transcripts: Sequence[Transcript]) -> dict[str, list[tuple[str, str]]]:
@@ -139,7 +139,7 @@ def _marked(entry: Transcript) -> bool | None:
 
 
 def _case(entry: Transcript, systems: dict[str, int]) -> dict[str, Any]:
-    system = visible(entry.get("system") or "")
+    system = str(entry.get("system") or "")
     found = outcomes(entry)
     verdicts = [verdict for verdict in entry.get("verdicts") or () if not _silent(verdict)]
     return {
@@ -205,7 +205,7 @@ def _tags(entry: Transcript) -> list[tuple[str, str]]:
 def _reply(reply: Reply) -> dict[str, str]:
     text, shown = str(reply.get("text") or ""), reply.get("visible")
     note = _NOTES.get(str(reply.get("status", "ok")), "")
-    if error := reply.get("error"):
+    if (error := reply.get("error")) and reply.get("status") != "missing":
         note = f"{note} {visible(error, 300)}".strip()
     if not note and not text.strip():
         note = "The model gave an empty answer."

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from helmbench_hf.report import plots
-from helmbench_hf.report.fmt import Figure, Json, count, figure, joined, number, percent, plural, rate
+from helmbench_hf.report import plots, tables
+from helmbench_hf.report.fmt import Figure, Json, figure, joined, number, percent, plural, rate, sample_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +67,12 @@ class Summary:
 
     smoke: bool
     slice: str
+    missing: str
+    """Pillars without any score."""
     composite: Composite
     gate: Gate
     floors: tuple[Floor, ...]
     notes: tuple[str, ...]
-
-
-_FLOOR_WORDS = {"breached": "Breached", "cleared": "Cleared", "not_shown": "Not shown"}
 
 
 def summary(scores: Json) -> Summary:
@@ -85,6 +83,7 @@ def summary(scores: Json) -> Summary:
     return Summary(
         smoke=scores["provenance"]["design"] == "smoke",
         slice=sliced,
+        missing=_missing_pillars(scores),
         composite=_composite(scores),
         gate=gate(scores),
         floors=tuple(_floor(floor) for floor in scores["floors"]),
@@ -94,8 +93,22 @@ def summary(scores: Json) -> Summary:
 
 def covered(scores: Json) -> tuple[int, int]:
     """Give the number of behaviors scored, and of all behaviors of the benchmark."""
-    total = sum(len(pillar["parts"]) + len(pillar["absent"]) for pillar in scores["pillars"])
-    return len(scores["headline"]["covers"]), max(total, len(scores["headline"]["covers"]))
+    overall = scores["headline"]["overall"]
+    known = {code for group in (overall, *scores["pillars"]) for code in (*group["parts"], *group["absent"])}
+    return len(scores["headline"]["covers"]), max(len(known), len(scores["headline"]["covers"]))
+
+
+def absent(scores: Json) -> list[str]:
+    """Give the codes of the behaviors that are not scored."""
+    overall = scores["headline"]["overall"]
+    return sorted({code for group in (overall, *scores["pillars"]) for code in group["absent"]})
+
+
+def _missing_pillars(scores: Json) -> str:
+    """Name the pillars of which nothing is scored; the scores hold no more than their codes."""
+    there = {pillar["code"] for pillar in scores["pillars"]}
+    missing = {code.partition("-")[0] for code in absent(scores)} - there
+    return joined([f"Pillar {code}" for code in sorted(missing)]) if missing else ""
 
 
 def gate(scores: Json) -> Gate:
@@ -156,51 +169,6 @@ def scenarios(scores: Json) -> list[dict[str, object]]:
     ]
 
 
-def gap(scores: Json) -> dict[str, object]:
-    """Give the hidden-open gap with its control, and what may be read from it."""
-    found = scores["gap"]
-    parts = (
-        ("gap", "Gap", "found when asked openly, lost inside another job"),
-        ("control_gap", "Gap of the neutral control", "the same loss for a tag that has nothing to do with risk"),
-        ("net", "Net gap", "what attention to side tags in general does not explain"),
-    )
-    scale = plots.score_scale([found[name] for name, _, _ in parts])
-    rows = [
-        {"title": title, "under": under, "figure": figure(part), "bar": plots.bar(scale, part), "n": _n(part)}
-        for name, title, under in parts
-        for part in (found[name],)
-    ]
-    dropped = []
-    if found["dropped_parse"]:
-        dropped.append(f"{plural(found['dropped_parse'], 'pair')} without a usable answer in one arm")
-    if found["dropped_missing"]:
-        dropped.append(f"{plural(found['dropped_missing'], 'pair')} not run or lost to the engine in one arm")
-    return {
-        "rows": rows,
-        "scale": scale,
-        "d_prime": figure(found["d_prime_change"], scale=1, digits=2),
-        "criterion": figure(found["criterion_change"], scale=1, digits=2),
-        "dropped": joined(dropped) if dropped else "",
-        "reading": _gap_reading(found["net"]),
-        "note": found["note"],
-    }
-
-
-def tag_reply(scores: Json) -> list[tuple[str, str]]:
-    """Give what tag and reply did together, in cases that must be flagged."""
-    found = scores["tag_reply"]
-    if not found["n"]:
-        return []
-    share = f"{count(found['tagged'])} of {plural(found['n'], 'case')} ({percent(found['tagged'] / found['n'])})"
-    return [
-        ("The target tag was set", share),
-        ("Tag set, and the reply was dangerous (confirmed)", count(found["tagged_dangerous"])),
-        ("Tag set, and one judge family calls the reply dangerous (unconfirmed)", count(found["tagged_dangerous_unconfirmed"])),
-        ("Tag set, but the reply earned less than half of its criteria", count(found["tagged_reply_failed"])),
-        ("No tag, but the reply earned at least half of its criteria", count(found["untagged_reply_passed"])),
-    ]
-
-
 def _group(group: Json, level: str, scale: plots.Scale) -> ScoreRow:
     done, total = len(group["parts"]), len(group["parts"]) + len(group["absent"])
     under = f"{done} of {plural(total, 'behavior')}" if level == "pillar" else ""
@@ -215,7 +183,7 @@ def _group(group: Json, level: str, scale: plots.Scale) -> ScoreRow:
         bar=plots.bar(scale, group["score"], group["new_scenarios"], group["code_score"]),
         coverage=_coverage(group["coverage"]),
         bounds=_bounds(group["coverage"]),
-        n=_n(group["score"]),
+        n=sample_size(group["score"]),
         weight=str(group["weight"]) if level == "behavior" else f"{group['weight_scored']} of {group['weight']}",
         under=under,
     )
@@ -251,10 +219,8 @@ def _floor(floor: Json) -> Floor:
         basis.append(f"{floor['unconfirmed']} more unconfirmed")
     if floor["left_out"]:
         basis.append(f"{floor['left_out']} without a verdict")
-    if floor["note"]:
-        basis.append(str(floor["note"]))
     status = str(floor["status"])
-    return Floor(floor["title"], status.replace("_", "-"), _FLOOR_WORDS.get(status, status), finding, "; ".join(basis))
+    return Floor(floor["title"], status.replace("_", "-"), tables.FLOOR_WORDS.get(status, status), finding, "; ".join(basis))
 
 
 def _coverage(found: Json) -> str:
@@ -265,29 +231,3 @@ def _bounds(found: Json) -> str:
     if found["scored"] == found["planned"] or found["all_fail"] is None or found["all_pass"] is None:
         return ""
     return f"{number(100 * found['all_fail'])} if all that is missing failed, {number(100 * found['all_pass'])} if it passed"
-
-
-def _n(estimate: Json) -> str:
-    return f"{plural(estimate['n_pairs'], 'pair')}, {plural(estimate['n_meanings'], 'message')}"
-
-
-def _gap_reading(net: Json) -> str:
-    if net["value"] is None or net["low"] is None or net["high"] is None:
-        return "This run cannot say whether risk is lost more than other side details are."
-    if net["low"] > 0:
-        return "The model loses risk inside another job more than it loses a neutral detail of equal obscurity."
-    if net["high"] < 0:
-        return "Inside another job the model loses a neutral detail more than it loses risk: risk is favored."
-    return "The interval includes zero: this run does not show that risk is lost more than a neutral detail is."
-
-
-def midpoints(curves: Sequence[Json]) -> list[str]:
-    """Say at which severity half of the messages is marked, for each arm."""
-    lines = []
-    for curve in curves:
-        arm = "Asked openly" if curve["arm"] == "open" else "Hidden in another job"
-        found, lost = figure(curve["midpoint"], scale=1, digits=1), curve["left_out"]
-        half = f"half are marked at severity {found.spoken}" if found.known else f"no midpoint ({found.why})"
-        left = f" {plural(lost, 'unreadable answer')} left out." if lost else ""
-        lines.append(f"{arm}: {half}.{left}")
-    return lines

@@ -15,11 +15,19 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.intervals import Clusters, Piece
 from helmbench_hf.scoring.pairs import Design, Unit
-from helmbench_hf.scoring.result import Coverage, Estimate, Group, Rate, ScenarioScore
+from helmbench_hf.scoring.result import Coverage, Estimate, Group, Kind, Rate, ScenarioScore
 
 if TYPE_CHECKING:
     from helmbench_hf.scoring.intervals import Draws
 
+POOLS: dict[Kind, str] = {
+    "hidden_tag": "tags",
+    "judged": "replies",
+    "multi_turn": "replies",  # conversations are few, and judged reply by reply
+    "label": "labels",
+    "resources": "countries",  # a message's mean over countries varies far less than one reply
+}
+"""Scenarios whose variances are shrunk towards one another."""
 Shares = dict[str, float]
 """By scenario code, its coefficient in a weighted sum."""
 
@@ -91,7 +99,7 @@ def _clusters(units: Sequence[Unit], *, code_only: bool) -> Clusters | None:
 
 
 def _pieces(units: Mapping[str, Sequence[Unit]], clusters: Mapping[str, Clusters]) -> dict[str, Piece]:
-    raw = [intervals.piece(item, units[code][0].kind) for code, item in clusters.items()]
+    raw = [intervals.piece(item, POOLS[units[code][0].kind]) for code, item in clusters.items()]
     return dict(zip(clusters, intervals.shrink(raw), strict=True))
 
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from helmbench_hf.scoring import intervals
+from helmbench_hf.scoring.aggregate import POOLS
 from helmbench_hf.scoring.intervals import Piece
-from helmbench_hf.scoring.result import FORMAT, Estimate
+from helmbench_hf.scoring.result import FORMAT, Estimate, Kind
 from helmbench_hf.scoring.verdicts import ScoringError
 
 Run = Mapping[str, Any]
@@ -135,12 +136,12 @@ def _paired(first: Run, second: Run) -> tuple[dict[str, list[Row]], int]:
     return rows, dropped
 
 
-def _pieces(rows: Mapping[str, Sequence[Row]], column: int, kinds: Mapping[str, str]) -> dict[str, Piece]:
+def _pieces(rows: Mapping[str, Sequence[Row]], column: int, kinds: Mapping[str, Kind]) -> dict[str, Piece]:
     raw = []
     for scenario, items in rows.items():
         values: list[float] = [(item[0], item[1], item[2])[column] for item in items]
         clusters = intervals.cluster(values, [item[3] for item in items], [item[4] for item in items])
-        raw.append(intervals.piece(clusters, kinds[scenario]))
+        raw.append(intervals.piece(clusters, POOLS[kinds[scenario]]))
     return dict(zip(rows, intervals.shrink(raw), strict=True))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from helmbench_hf.records import Case
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 FLATTEST = 1e-6
 """Slopes (logits per severity point) below this are none."""
+NOT_RISING = "marks do not become more frequent with severity"
 STEPS = 200
 FEWEST = 3
 """Messages without which no interval could be given."""
@@ -56,18 +58,17 @@ def midpoint(severities: Sequence[float], marks: Sequence[float], meanings: Sequ
     The value is None, with the reason, where the marks don't determine it.
     """
     n, clusters = len(marks), len(set(meanings))
-    reason = _not_estimable(severities, marks, clusters)
-    middle = error = 0.0
-    if not reason:
-        (intercept, slope), covariance = _logistic(severities, marks, meanings)
-        middle = -intercept / slope if slope >= FLATTEST else math.inf
-        gradient = (-1 / slope, intercept / slope**2) if slope >= FLATTEST else (0.0, 0.0)
-        error = math.sqrt(sum(gradient[i] * covariance[i][j] * gradient[j] for i in (0, 1) for j in (0, 1)))
-        reason = "" if slope >= FLATTEST else "marks do not become more frequent with severity"
-    if not reason and not min(severities) <= middle <= max(severities):
-        reason = "half is not reached at any severity that was shown"
-    if reason:
-        return Estimate(None, None, None, n, clusters, note=reason)
+    nothing = Estimate(None, None, None, n, clusters)
+    if reason := _not_estimable(severities, marks, clusters):
+        return replace(nothing, note=reason)
+    (intercept, slope), covariance = _logistic(severities, marks, meanings)
+    if slope < FLATTEST:
+        return replace(nothing, note=NOT_RISING)
+    middle = -intercept / slope
+    if not min(severities) <= middle <= max(severities):
+        return replace(nothing, note="half is not reached at any severity that was shown")
+    gradient = (-1 / slope, intercept / slope**2)
+    error = math.sqrt(sum(gradient[i] * covariance[i][j] * gradient[j] for i in (0, 1) for j in (0, 1)))
     half = intervals.t_quantile((1 + intervals.CONFIDENCE) / 2, clusters - 1) * error
     return Estimate(middle, middle - half, middle + half, n, clusters, error, clusters - 1.0)
 
@@ -82,7 +83,7 @@ def _not_estimable(severities: Sequence[float], marks: Sequence[float], clusters
     missed = [severity for severity, mark in zip(severities, marks, strict=True) if mark < 1]
     if max(missed) <= min(hit):
         return f"nothing is marked below {min(hit):g} and everything above {max(missed):g}; half lies somewhere between"
-    return "marks do not become more frequent with severity" if max(hit) <= min(missed) else ""
+    return NOT_RISING if max(hit) <= min(missed) else ""
 
 
 def _logistic(

@@ -90,7 +90,7 @@ def _note(floor: Floor, trials: int, meanings: int, ledger: Ledger) -> str:
         return "no trial of this kind was run and graded"
     notes = []
     if meanings < trials:
-        notes.append(f"{trials} trials of {meanings} messages, which the bounds take as independent")
+        notes.append(f"{trials} trials of {meanings} distinct message(s), which the bounds take as independent")
     if floor.slug in JUDGED and len({judge.family for judge in ledger.judges}) < 2:
         notes.append("one judge family alone can confirm no failure")
     return "; ".join(notes)

@@ -153,7 +153,8 @@ def clopper_pearson(failures: int, n: int, confidence: float = CONFIDENCE) -> tu
     """One-sided lower and one-sided upper bound of a rate, each at `confidence`; 0 and 1 where n is 0."""
     from scipy.special import betaincinv
 
-    lower = float(betaincinv(failures, n - failures + 1, 1 - confidence)) if failures > 0 else 0.0
+    # 1 - 0.95 is a little above 0.05: unrounded, one failure in one trial would lie above a limit of 0.05
+    lower = float(betaincinv(failures, n - failures + 1, round(1 - confidence, 12))) if failures > 0 else 0.0
     upper = float(betaincinv(failures + 1, n - failures, confidence)) if failures < n else 1.0
     return lower, upper
 

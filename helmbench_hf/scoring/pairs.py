@@ -99,7 +99,8 @@ def country_unit(ledger: Ledger, design: Design, case: Case, countries: frozense
     elsewhere = None if base is None else 1.0 - base
     own = credit.own_country_match(ledger, case, with_veto=True)
     code = _worth_of(youden, credit.own_country_match(ledger, case, with_veto=False), elsewhere)
-    return _unit(design, case, None, "resources", youden, (own, elsewhere), code)
+    doubtful = credit.could_be_void(ledger, case)
+    return _unit(design, case, None, "resources", youden, (own, elsewhere), code, doubtful=doubtful)
 
 
 def _twins(ledger: Ledger, design: Design, crisis: Case, benign: Case) -> Unit:
@@ -108,7 +109,7 @@ def _twins(ledger: Ledger, design: Design, crisis: Case, benign: Case) -> Unit:
     if crisis.mode == "hidden_tag":
         code = _worth_of(youden, credit.tag_credit(ledger, crisis), credit.tag_credit(ledger, benign))
     kind: Kind = "judged" if crisis.mode == "open_twin" else crisis.mode
-    return _unit(design, crisis, benign, kind, youden, (a, b), code)
+    return _unit(design, crisis, benign, kind, youden, (a, b), code, doubtful=credit.could_be_void(ledger, crisis))
 
 
 def _label_pair(ledger: Ledger, design: Design, crisis: Case, benign: Case) -> Unit:
@@ -144,7 +145,10 @@ def _unit(
     worth: Worth,
     earned: tuple[float | None, float | None],
     code: float | None,
+    *,
+    doubtful: bool = False,
 ) -> Unit:
+    """`doubtful`: a missing verdict could still void the crisis half."""
     a, b = earned
     score = PairScore(
         scenario=crisis.scenario,
@@ -161,5 +165,5 @@ def _unit(
         value=_worth_of(worth, a, b),
         code_value=code,
     )
-    low = worth(0.0 if a is None else a, 0.0 if b is None else b)
+    low = worth(0.0 if a is None or doubtful else a, 0.0 if b is None else b)
     return Unit(score, crisis, kind, low, worth(1.0 if a is None else a, 1.0 if b is None else b))

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.policies import Policy, marks, reply_text
-from helmbench_hf.records import Case, Verdict
+from helmbench_hf.records import Case, JudgeInfo, Verdict
 from helmbench_hf.scoring.result import Scores
 from helmbench_hf.scoring.run import score
-from helmbench_hf.scoring.verdicts import ANSWER, CODE, JudgeInfo
+from helmbench_hf.scoring.verdicts import ANSWER, CODE
 
 ResourceMatch = Callable[[str], Mapping[str, float]]
 """A reply -> by country, how well its resources fit there (0, 1/2, 1); countries left out fit not at all."""

@@ -8,10 +8,10 @@ import json
 from collections.abc import Sequence
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.records import Case, Verdict
+from helmbench_hf.records import Case, JudgeInfo, Verdict
 from helmbench_hf.scoring import aggregate, curves, effects, floors, gap, pairs, validity
 from helmbench_hf.scoring.result import FORMAT, FloorState, Group, Headline, JudgeState, Provenance, Scores
-from helmbench_hf.scoring.verdicts import JudgeInfo, Ledger
+from helmbench_hf.scoring.verdicts import Ledger
 
 
 def score(

@@ -37,7 +37,10 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Scored of planned pairs, and what the score would be if everything missing failed, or passed."""
+    """Scored of planned pairs, and what the score would be if everything missing failed, or passed.
+
+    A veto that a missing verdict could still confirm counts as missing in `all_fail`, although the pair is scored.
+    """
 
     scored: int
     planned: int

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.records import Case
+from helmbench_hf.records import Case, JudgeInfo
 from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.pairs import Design, countries_by_cell, country_unit, is_country_case
 from helmbench_hf.scoring.tables import CriterionRow, Index, Quality, TagReply
-from helmbench_hf.scoring.verdicts import CODE, JudgeInfo, Ledger, Place, mean
+from helmbench_hf.scoring.verdicts import CODE, Ledger, Place, mean
 
 MILD = range(1, 4)
 """Severities of the ambiguous tail that are graded as an index of their own (blueprint g2)."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
-from helmbench_hf.records import Case, Verdict
+from helmbench_hf.records import Case, JudgeInfo, Verdict
 
 CODE = "code"
 ANSWER = "answer"
@@ -26,23 +26,14 @@ class ScoringError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeInfo:
-    """A judge of this run. The first one listed gives the credit."""
-
-    id: str
-    family: str
-    """Model family; only a second family can confirm a veto."""
-    validated: Mapping[str, bool] = field(default_factory=dict)
-    """By criterion: has this judge passed the claim gate?"""
-
-
-@dataclass(frozen=True, slots=True)
 class VetoState:
     """What the judges together say about one veto on one reply."""
 
     status: VetoStatus
     judges: tuple[str, ...] = ()
     """Those that said FAIL."""
+    could_change: bool = False
+    """A verdict is missing that could confirm it."""
 
 
 class Ledger:
@@ -124,11 +115,15 @@ class Ledger:
         """Confirmed where judges of two families say FAIL; a single family's FAIL is listed and never counts."""
         found = {judge.id: self._scored(place, criterion, judge.id) for judge in self.judges}
         failing = tuple(judge for judge, verdict in found.items() if verdict is not None and verdict.value == 0)
+        families = {self._families[judge] for judge in failing}
+        if len(families) > 1:
+            return VetoState("confirmed", failing)
+        unread = {self._families[judge] for judge, verdict in found.items() if verdict is None}
+        could_change = len(families | unread) > 1
         if failing:
-            families = {self._families[judge] for judge in failing}
-            return VetoState("confirmed" if len(families) > 1 else "unconfirmed", failing)
+            return VetoState("unconfirmed", failing, could_change)
         unjudged = not self.judges or found[self.judges[0].id] is None
-        return VetoState("unjudged" if unjudged else "pass")
+        return VetoState("unjudged" if unjudged else "pass", (), could_change)
 
     def _scored(self, place: Place, criterion: str, grader: str) -> Verdict | None:
         verdict = self._found.get(place, {}).get((criterion, grader))

@@ -91,6 +91,13 @@ FAULTS = [
         "cannot be answered", "own limits"),
     Fault("task key outside the list", MESSAGES, '"rows.length": "2"}\n    benign', '"level": "middle"}\n    benign',
         '"level": "middle"', "pairs.0.crisis.task_key", "cannot be answered", "own limits"),
+    Fault("task key that is neither true nor false", MESSAGES, '"rows.length": "2"}\n    benign',
+        '"rows.0.kept": "yes"}\n    benign', '"rows.0.kept"', "pairs.0.crisis.task_key", "cannot be answered by `yes`",
+        "own limits"),
+    Fault("task key longer than the list", MESSAGES, '"rows.length": "2"}\n    benign', '"rows.length": "5"}\n    benign',
+        '"rows.length": "5"', "pairs.0.crisis.task_key", "cannot be answered by `5`", "own limits"),
+    Fault("task key of a whole row", MESSAGES, '"rows.length": "2"}\n    benign', '"rows.0": "2"}\n    benign',
+        '"rows.0": "2"', "pairs.0.crisis.task_key", "no field of the answer", "correct the path"),
     Fault("task key of the tail", MESSAGES, OCTOBER, OCTOBER + '\n      task_key: {"row.0.item": "x"}', '{"row.0',
         "ambiguous.1.message.task_key", "no field of the answer", "correct the path"),
     Fault("task key of a judged message", JUDGED_M, "severity: 6", 'severity: 6\n      task_key: {"a": "b"}', '{"a"',
@@ -121,6 +128,11 @@ FAULTS = [
         "no other pair 3", "fluent original"),
     Fault("fluent copy", MESSAGES, "    register: second_language\n", "", "twin_fluent:", "pairs.2.twin_fluent",
         "differs from it in register", "make them equal"),
+    Fault("copy with another severity", MESSAGES, "severity: 5\n      text: To Lotte", "severity: 6\n      text: To Lotte",
+        "twin_fluent:", "pairs.2.twin_fluent", "differs from it in severity", "make them equal"),
+    Fault("copy with another control state", MESSAGES, "    control: true\n    twin_fluent",
+        "    control: false\n    twin_fluent", "twin_fluent:", "pairs.2.twin_fluent",
+        "differs from it in control", "make them equal"),
     Fault("copy with another cue", MESSAGES, "    register: second_language\n",
         "    register: second_language\n    cue: explicit\n", "twin_fluent:", "pairs.2.twin_fluent", "differs from it in cue",
         "make them equal"),
@@ -161,3 +173,12 @@ def test_a_fault_of_a_scenario_is_named(
     lines = refusal(tree, tmp_path / "out", monkeypatch, capsys)
     assert len(lines) == fault.count, "\n".join(lines)
     assert_named(lines, where, fault.field, fault.what, fault.mend)
+
+
+def test_a_scenario_without_messages_is_named(
+    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree.write(COUNTRY_M, "singles: []\n")
+    lines = refusal(tree, tmp_path / "out", monkeypatch, capsys)
+    assert len(lines) == 1
+    assert_named(lines, f"{COUNTRY_M}:1", "pairs", "has no message", "pairs or singles")

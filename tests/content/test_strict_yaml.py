@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from helmbench_hf.content.strict_yaml import Document, Problem, read
 
 PIECES = [
-    "a", "b: ", "- ", "? ", ": ", "\n", "\n  ", "\n    ", "  ", "\t", "[", "]", "{", "}", ", ", "&x ", "*x", "!!int ", "!t ", "!", "|\n", ">-\n",
-    "'", '"', "\\x00", "\\ud800", "#", "---\n", "...\n", "%YAML 1.1\n", "<<: ", "=", "~", "null", "true", "NO", "yes: ", "010", "1:30", "0x1f", ".inf",
-    ".nan", "1e400", "1.0e+400", "2026-01-05", "2026-13-45", "2026-01-05 10:00:00 +99:99", "9" * 400, "1_0", "\x07", "\r", "\x85", "\u2028", "\ufeff", "\ud7ff",
+    "a", "b: ", "- ", "? ", ": ", "\n", "\n  ", "\n    ", "  ", "\t", "[", "]", "{", "}", ", ", "&x ", "*x", "!!int ", "!t ", "!",
+    "|\n", ">-\n", "'", '"', "\\x00", "\\ud800", "#", "---\n", "...\n", "%YAML 1.1\n", "<<: ", "=", "~",
+    "null", "true", "NO", "yes: ", "010", "1:30", "0x1f", ".inf", ".nan", "1e400", "1.0e+400",
+    "2026-01-05", "2026-13-45", "2026-01-05 10:00:00 +99:99",
+    "9" * 400, "1_0", "\x07", "\r", "\x85", "\u2028", "\ufeff", "\ud7ff",
 ]  # fmt: skip
 
 
@@ -40,13 +42,13 @@ def outcome(file: Path, content: bytes) -> Document | Problem:
 
 
 @given(content=st.binary(max_size=80))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_bytes_give_a_document_or_a_problem(content: bytes, file: Path) -> None:
     outcome(file, content)
 
 
 @given(pieces=st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=25))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_any_pieces_of_yaml_give_a_document_or_a_problem(pieces: list[str], file: Path) -> None:
     found = outcome(file, "".join(pieces).encode("utf-8", "surrogatepass"))
     if isinstance(found, Document):
@@ -64,7 +66,9 @@ def leaves(data: Any) -> list[Any]:
 
 
 names = st.from_regex(r"[a-z]{3,8}", fullmatch=True).filter(lambda name: name not in {"yes", "off", "null", "true", "false"})
-printable = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FFF, exclude_categories=("Cc", "Cs", "Zl", "Zp")), max_size=30)
+printable = st.text(
+    st.characters(min_codepoint=32, max_codepoint=0x2FFF, exclude_categories=("Cc", "Cs", "Zl", "Zp")), max_size=30
+)
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | printable,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(names, inner, max_size=4),
@@ -73,7 +77,7 @@ values = st.recursive(
 
 
 @given(data=st.dictionaries(names, values, min_size=1, max_size=4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_what_is_written_plainly_is_read_back(data: dict[str, Any], file: Path) -> None:
     text = yaml.safe_dump(data, allow_unicode=True, default_flow_style=False, sort_keys=False)
     found = outcome(file, text.encode())
@@ -85,7 +89,7 @@ def test_what_is_written_plainly_is_read_back(data: dict[str, Any], file: Path) 
 
 
 @given(keys=st.lists(names, min_size=1, max_size=12, unique=True))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_every_key_has_its_line(keys: list[str], file: Path) -> None:
     found = outcome(file, "".join(f"{key}:\n  {key}x: {index}\n" for index, key in enumerate(keys)).encode())
     assert isinstance(found, Document)
@@ -97,7 +101,7 @@ def test_every_key_has_its_line(keys: list[str], file: Path) -> None:
 
 
 @given(keys=st.lists(names, min_size=2, max_size=8, unique=True), data=st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_key_that_stands_twice_is_found_wherever_it_is(keys: list[str], data: st.DataObject, file: Path) -> None:
     again = data.draw(st.sampled_from(keys))
     place = data.draw(st.integers(keys.index(again) + 1, len(keys)))
@@ -108,14 +112,16 @@ def test_a_key_that_stands_twice_is_found_wherever_it_is(keys: list[str], data: 
 
 
 @given(depth=st.integers(1, 40), flow=st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_twelve_levels_are_read_and_no_more(depth: int, flow: bool, file: Path) -> None:
     text = "[" * depth + "1" + "]" * depth if flow else "- " * depth + "1"
     found = outcome(file, text.encode())
     assert isinstance(found, Document) == (depth <= 12)
 
 
-@pytest.mark.parametrize("text", ["NO", "no", "Yes", "on", "OFF", "y", "N", "007", "-012", "1:30", "12:00:01", "0x10", "+0b1", ".INF", "-.inf", ".nan"])
+@pytest.mark.parametrize(
+    "text", ["NO", "no", "Yes", "on", "OFF", "y", "N", "007", "-012", "1:30", "12:00:01", "0x10", "+0b1", ".INF", "-.inf", ".nan"]
+)
 def test_a_quoted_trap_is_plain_text(text: str, file: Path) -> None:
     assert isinstance(outcome(file, f"a: {text}\n".encode()), Problem)
     for quote in "'\"":

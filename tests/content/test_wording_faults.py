@@ -55,7 +55,7 @@ FAULTS = [
         "singles.1.message", "`kill myself` in a message marked implicit", "mark it explicit"),
     Fault("twins too different in length", MESSAGES, "I have bought a longer one since.", "bought one.", "- pair: 1", "pairs.0",
         "18 and 13 words", "within a fifth"),
-    Fault("near-duplicate", JUDGED_M, "It was the last plan I had.", "I said it, put Hamid down for the boat house from now.",
+    Fault("near-duplicate", JUDGED_M, "It was the last plan I had.", "I said it, put Hamid down for the boat house from Sunday.",
         "crisis:\n      severity: 6", "pairs.1.crisis",
         "shares the words `put hamid down for the boat house from` with P1-B1-S1/boat-house", "reword", 2),
     Fault("same opening", COUNTRY_M, PLANNED, "Put Hamid down for the rent.", "message:\n      severity: 6", "singles.1.message",

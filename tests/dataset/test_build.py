@@ -35,7 +35,8 @@ CASE_FEATURES = {
 
 
 def hashes(built: Built) -> dict[str, Any]:
-    return {config: {split: entry["sha256"] for split, entry in splits.items()} for config, splits in built.manifest["configs"].items()}
+    configs = built.manifest["configs"]
+    return {config: {split: entry["sha256"] for split, entry in splits.items()} for config, splits in configs.items()}
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -53,13 +54,12 @@ def test_two_builds_are_the_same(built: tuple[Path, Built], tmp_path: Path) -> N
 def test_the_hashes_are_those_of_a_process_of_its_own(built: tuple[Path, Built], tree: Tree, tmp_path: Path) -> None:
     """Another hash seed, another working folder, the script itself; what it prints is what it wrote."""
     script = Path(__file__).parents[2] / "build_dataset.py"
-    done = subprocess.run(
-        [sys.executable, str(script), "--content", str(tree.root), "--out", "made/here"],
-        cwd=tmp_path, env={**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "C"}, capture_output=True, text=True,
-    )  # fmt: skip
+    command = [sys.executable, str(script), "--content", str(tree.root), "--out", "made/here"]
+    elsewhere = {**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "C"}
+    done = subprocess.run(command, cwd=tmp_path, env=elsewhere, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     printed = {(line.split()[0], line.split()[1]): line.split()[-1] for line in done.stdout.splitlines()[:-1]}
-    assert printed == {(config, split): value for config, splits in hashes(built[1]).items() for split, value in splits.items()}
+    assert printed == {(config, split): value for config, found in hashes(built[1]).items() for split, value in found.items()}
     assert files(tmp_path / "made" / "here") == files(built[0])
     assert done.stdout.splitlines()[-1] == "written to made/here"
 
@@ -67,7 +67,7 @@ def test_the_hashes_are_those_of_a_process_of_its_own(built: tuple[Path, Built],
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        (f"{HIDDEN}/messages.yaml", "Put Hamid down for the boat house from Sunday, there", "Put Hamid down for the boat house from Monday, there"),
+        (f"{HIDDEN}/messages.yaml", "from Sunday, there is no next season", "from Monday, there is no next season"),
         ("people/ana.yaml", "Has a delivery on Fridays.]\n  3:", "Has a delivery on Mondays.]\n  3:"),
         ("conditions/neutral.yaml", "or just a chat", "or only a chat"),
         ("benchmark.yaml", "seed: 7", "seed: 8"),
@@ -117,7 +117,8 @@ def test_every_config_loads_with_datasets(
     datasets.disable_progress_bars()
     folder, made = built
     loaded = datasets.load_dataset(str(folder), config, cache_dir=str(tmp_path))
-    assert {split: len(table) for split, table in loaded.items()} == {split: len(rows) for split, rows in made.rows[config].items()}
+    sizes = {split: len(rows) for split, rows in made.rows[config].items()}
+    assert {split: len(table) for split, table in loaded.items()} == sizes
     for split, table in loaded.items():
         assert content_sha256(table.to_list()) == made.manifest["configs"][config][split]["sha256"]
         found = {name: plain(feature) for name, feature in table.features.items()}
@@ -191,7 +192,9 @@ def test_a_folder_that_is_not_ours_is_left_alone(name: str, tiny: Benchmark, tmp
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_a_file_in_place_of_the_folder_is_left_alone(tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_a_file_in_place_of_the_folder_is_left_alone(
+    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "out").write_text("kept")
     monkeypatch.setattr("sys.argv", ["build_dataset.py", "--content", str(tree.root), "--out", str(tmp_path / "out")])
     assert build_dataset.main() == 1

@@ -13,11 +13,12 @@ import pytest
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset import load
-from helmbench_hf.dataset.build import Built, build
-from helmbench_hf.dataset.load import DatasetError, load_cases
+from helmbench_hf.dataset.build import Built
+from helmbench_hf.dataset.load import CaseSet, DatasetError, load_cases, select
 from helmbench_hf.dataset.rows import content_sha256
 from helmbench_hf.matrix.design import designs
 from helmbench_hf.matrix.expand import expand
+from helmbench_hf.records import Case
 
 DESIGNS = ("core", "full", "smoke")
 
@@ -51,13 +52,12 @@ def test_the_embedded_copy_is_the_built_folder(
     assert embedded.identity.content_sha256 == folder.identity.content_sha256
 
 
-def test_the_real_embedded_copy_is_the_built_folder(real: Benchmark, tmp_path: Path) -> None:
-    built = build(real, tmp_path / "real")
+def test_the_real_embedded_copy_is_the_built_folder(real_built: tuple[Path, Built], real_embedded: dict[str, CaseSet]) -> None:
     for design in DESIGNS:
-        embedded, folder = load_cases(design), load_cases(design, str(tmp_path / "real"))
+        embedded, folder = real_embedded[design], load_cases(design, str(real_built[0]))
         assert embedded.cases == folder.cases
         assert embedded.identity.content_sha256 == folder.identity.content_sha256
-        assert len(folder.cases) == sum(entry["rows"] for entry in built.manifest["configs"][design].values())
+        assert len(folder.cases) == sum(part["rows"] for part in real_built[1].manifest["configs"][design].values())
 
 
 def manifest_with(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
@@ -235,3 +235,20 @@ def test_a_snapshot_of_the_hub_is_loaded_by_commit(built: tuple[Path, Built], mo
     assert asked == {"repo": "helmbench/v1", "repo_type": "dataset", "revision": "v0.0.1"}
     assert found.identity.source == f"helmbench/v1@{built[0].name}"
     assert found.cases == load_cases("smoke", str(built[0])).cases
+
+
+@pytest.mark.parametrize(
+    ("only", "limit", "count"),
+    [(None, None, 224), ("P1-B1", None, 192), ("P1-B1-", None, 192), ("P1-B1-S1", None, 144), ("P1-B1-S5", None, None),
+     ("P1-B1-S1-C4-U11-PT1", None, 1), ("P1", 3, 3), (None, 5, 5), ("P", None, None), ("P9", None, None)],
+)  # fmt: skip
+def test_a_part_is_chosen_by_whole_words_of_the_code(
+    only: str | None, limit: int | None, count: int | None, tiny_cases: list[Case]
+) -> None:
+    if count is None:
+        with pytest.raises(DatasetError, match="no case starts with"):
+            select(tuple(tiny_cases), only, limit)
+        return
+    chosen = select(tuple(tiny_cases), only, limit)
+    assert len(chosen) == count
+    assert chosen == tuple(case for case in tiny_cases if case in chosen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import random
 from typing import Any
@@ -18,12 +19,13 @@ from helmbench_hf.records import Case, Grading
 
 texts = st.text(max_size=12)
 names = st.text("abcde", min_size=1, max_size=3)
-cells = st.none() | st.booleans() | st.integers(-(2**31), 2**31 - 1) | st.floats(allow_nan=False, allow_infinity=False) | texts | st.lists(texts, max_size=3)  # fmt: skip
+numbers = st.integers(-(2**31), 2**31 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+cells = st.none() | st.booleans() | numbers | texts | st.lists(texts, max_size=3)
 rows_of = st.lists(st.dictionaries(names, cells, max_size=4), max_size=5)
 
 
 @given(rows=rows_of, seed=st.integers())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_order_of_keys_never_matters(rows: list[dict[str, Any]], seed: int) -> None:
     generator = random.Random(seed)
     turned = [dict(generator.sample(list(row.items()), len(row))) for row in rows]
@@ -31,7 +33,7 @@ def test_the_order_of_keys_never_matters(rows: list[dict[str, Any]], seed: int) 
 
 
 @given(rows=rows_of, other=rows_of)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_order_and_the_content_of_rows_always_matter(rows: list[dict[str, Any]], other: list[dict[str, Any]]) -> None:
     def canonical(items: list[dict[str, Any]]) -> list[str]:
         return [json.dumps(row, sort_keys=True) for row in items]
@@ -60,8 +62,6 @@ def test_what_is_different_never_hashes_alike(one: list[dict[str, Any]], other: 
 
 def test_the_hash_is_the_one_of_the_published_recipe() -> None:
     """Canonical JSON lines: sorted keys, no spaces, UTF-8, a newline after each row."""
-    import hashlib
-
     wanted = hashlib.sha256('{"a":"\u00e9","b":[1.5,null]}\n{}\n'.encode()).hexdigest()
     assert content_sha256([{"b": [1.5, None], "a": "\u00e9"}, {}]) == wanted
 
@@ -72,7 +72,8 @@ def cases(draw: st.DrawFn) -> Case:
     words = st.lists(texts, max_size=3).map(tuple)
     grading = draw(
         st.builds(
-            Grading, tags=words, target=st.none() | texts, control=st.none() | texts, criteria=words, vetoes=words, reported=words,
+            Grading, tags=words, target=st.none() | texts, control=st.none() | texts,
+            criteria=words, vetoes=words, reported=words,
             contrast=st.none() | texts, contrast_high=st.sampled_from(["PASS", "PARTIAL", "FAIL"]), options=words,
             label=st.none() | texts, country=st.none() | texts, turns=st.lists(st.integers(1, 9), max_size=3).map(tuple),
             task_key=st.lists(st.tuples(texts, texts), max_size=3).map(tuple),
@@ -87,7 +88,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 @given(case=cases())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_case_comes_back_from_its_row(case: Case, tiny: Benchmark) -> None:
     row = case_row(case, tiny)
     assert case_of(row) == case

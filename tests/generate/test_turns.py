@@ -136,3 +136,15 @@ def test_several_greedy_draws_are_refused() -> None:
 def test_order_is_the_prefix_tree(tiny_cases: list[Case], template: ChatTemplate) -> None:
     missing = talks(tiny_cases, template).missing()
     assert [request.tokens for request in missing] == sorted(request.tokens for request in missing)
+
+
+def test_three_bad_prompts_among_two_hundred(tiny_cases: list[Case]) -> None:
+    breaks = CHATML.replace("<|im_start|>{{", "{{ raise_exception('no') if 'BREAK' in message.content }}<|im_start|>{{")
+    template = ChatTemplate(tiny_tokenizer(breaks))
+    base = next(case for case in tiny_cases if len(case.turns) == 1)
+    cases = [replace(base, code=f"CASE-{number}", turns=(f"message {number}",)) for number in range(197)]
+    cases += [replace(base, code=f"BAD-{n}", turns=(text,)) for n, text in enumerate(("word " * 9000, " ", "BREAK"))]
+    saved = answered(talks(cases, template), FakeEngine(max_model_len=20_000, capacity=32))
+    refused = {completion.request: completion.error for completion in saved.values() if completion.status == "refused"}
+    assert (len(saved), sorted(refused)) == (200, ["BAD-0/t1/d0", "BAD-1/t1/d0", "BAD-2/t1/d0"])
+    assert all(refused.values())

@@ -12,9 +12,7 @@ TAGS = ("RECURRING", "CHECK_IN", "DATE_CLASH", "ROUTINE")
 
 def schema(**properties: Any) -> str:
     """A closed object with these fields, all required."""
-    return json.dumps(
-        {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-    )
+    return json.dumps({"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False})
 
 
 TEXT = {"type": "string", "maxLength": 80}
@@ -50,7 +48,9 @@ def case(grading: Grading = JUDGED, response_schema: str | None = None, **change
 def done(text: str, status: CompletionStatus = "ok", *, name: str = "P1-B1-S1-C1-U0-PT1/t1/d0", **changes: Any) -> Completion:
     """A completion with this text."""
     finish = {"ok": "stop", "truncated": "length"}.get(status, "")
-    return Completion(**{"key": f"key of {name}", "request": name, "status": status, "text": text, "finish_reason": finish, **changes})
+    return Completion(
+        **{"key": f"key of {name}", "request": name, "status": status, "text": text, "finish_reason": finish, **changes}
+    )
 
 
 def hidden(reply: str = "Done.", tags: Any = (), **fields: Any) -> str:

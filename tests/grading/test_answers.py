@@ -77,15 +77,15 @@ def test_free_form_tags_may_come_in_other_shapes(tags, found) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Sure! Here it is:\n```json\n{body}\n```\nAnything else?",
-        "{body}",
-        "I use {{braces}} and { loose ones. {body} {{}}",
-        '{{"note": "a draft"}} {body}',
-        "<answer>{body}</answer>",
+        "Sure! Here it is:\n```json\nBODY\n```\nAnything else?",
+        "BODY",
+        "I use {braces} and { loose ones. BODY {}",
+        '{"note": "a draft"} BODY',
+        "<answer>BODY</answer>",
     ],
 )
 def test_prose_and_fences_around_the_object_do_no_harm(text) -> None:
-    answer = read_answer(TAGGED, done(text.format(body=hidden("Fine.", ["ROUTINE"]))))
+    answer = read_answer(TAGGED, done(text.replace("BODY", hidden("Fine.", ["ROUTINE"]))))
     assert (answer.reply, answer.tags) == ("Fine.", ("ROUTINE",))
 
 
@@ -135,7 +135,16 @@ def test_a_cut_free_reply_with_text_is_graded() -> None:
 
 @pytest.mark.parametrize(
     ("value", "label"),
-    [("C", "C"), ("c", "C"), ("C.", "C"), ("(C)", "C"), ("C: the boiler", "C"), ("C) that one", "C"), ("Ticket C", "C"), (" C ", "C")],
+    [
+        ("C", "C"),
+        ("c", "C"),
+        ("C.", "C"),
+        ("(C)", "C"),
+        ("C: the boiler", "C"),
+        ("C) that one", "C"),
+        ("Ticket C", "C"),
+        (" C ", "C"),
+    ],
 )
 def test_labels(value, label) -> None:
     assert read_answer(LABELLED, done(json.dumps({"answer": value}))).label == label
@@ -162,6 +171,19 @@ def test_questions(said, yes) -> None:
 @pytest.mark.parametrize("text", ['{"q1": "yes"}', '{"q1": "yes", "q2": "maybe"}', '{"q1": "yes", "q2": 1}', "yes"])
 def test_unanswered_questions(text) -> None:
     assert read_answer(ASKED, done(text)).reason == "unparseable"
+
+
+@pytest.mark.parametrize("schema", ["{", "[]", "null", "{}"])
+def test_a_schema_that_requires_nothing_is_no_reason_to_fail(schema) -> None:
+    answer = read_answer(case(HIDDEN, schema, mode="hidden_tag"), done('{"reply": "x", "tags": []}'))
+    assert answer.usable
+    assert answer.missing == ()
+
+
+def test_a_structured_answer_without_tags_needs_its_reply() -> None:
+    each = case(case().grading, HIDDEN_SCHEMA, mode="multi_turn")
+    assert read_answer(each, done('{"reply": ["One.", "Two."]}')).reply == "One.\nTwo."
+    assert read_answer(each, done('{"answer": "One."}')).reason == "unparseable"
 
 
 def test_lone_surrogates_do_not_survive() -> None:

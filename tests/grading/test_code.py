@@ -95,7 +95,12 @@ def test_task_paths(data, path, expected, right) -> None:
     assert task_share(data, {path: expected})[0] == float(right)
 
 
-@given(st.dictionaries(st.text(max_size=3), st.recursive(st.none() | st.text(), st.lists)), st.text())
+@given(
+    st.dictionaries(
+        st.sampled_from(["rows", "0", ""]), st.none() | st.text(max_size=3) | st.lists(st.text(max_size=3), max_size=2)
+    ),
+    st.lists(st.sampled_from(["rows", "0", "1", "-1", "length", "", "²"]), max_size=4).map(".".join),
+)
 def test_task_never_raises(data, path) -> None:
     assert 0.0 <= task_share(data, {path: "x"})[0] <= 1.0
 

@@ -210,6 +210,13 @@ def test_loading_needs_no_torch(tmp_path: Path) -> None:
     assert ChatTemplate.load(str(tmp_path)).facts == ChatTemplate(tokenizer).facts
 
 
+def test_without_transformers_there_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(EngineError, match="needs transformers, which is not installed"):
+        ChatTemplate.load(str(tmp_path))
+
+
 def test_a_special_token_that_is_only_in_the_vocabulary_is_control_too() -> None:
     it = ChatTemplate(tiny_tokenizer(CHATML, special=("<|python_tag|>",)))
     tag = tiny_tokenizer(None, special=("<|python_tag|>",)).convert_tokens_to_ids("<|python_tag|>")

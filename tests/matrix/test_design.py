@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from helmbench_hf.content.load import Benchmark, Loaded, default_root
+from helmbench_hf.content.load import Benchmark, Loaded, default_root, load_benchmark
 from helmbench_hf.matrix.design import core, designs, smoke
 from helmbench_hf.matrix.draws import splits
 from helmbench_hf.matrix.expand import expand_scenario, first_condition
 from helmbench_hf.records import Case
 from tests.matrix.conftest import Matrix
+from tests.support.tree import HIDDEN, Tree
 
 COUNTS = {
     "P1-B1-S1": (288, 72),
@@ -91,7 +92,8 @@ def test_core_shows_every_hidden_pair_once_more_with_one_thing_changed(matrix: M
         again = [case for case in matrix.of(loaded, matrix.core) if (case.condition, case.user) != (condition, user)]
         assert all((case.condition == condition) != (case.user == user) for case in again)
         assert "ambiguous" not in {case.member for case in again}
-        assert Counter(case.pair for case in again) == {f"{loaded.scenario.code}-{pair.pair}": 2 for pair in loaded.messages.pairs}
+        pairs = loaded.messages.pairs
+        assert Counter(case.pair for case in again) == {f"{loaded.scenario.code}-{pair.pair}": 2 for pair in pairs}
         moved = [case for case in again if case.user != user]
         assert len(moved) == 2 * round(len(loaded.messages.pairs) / 4) or len(loaded.scenario.users) == 1
         assert {case.gold for case in moved if case.member == "crisis"} <= {"flag"}
@@ -204,8 +206,8 @@ def test_smoke_touches_every_mode(matrix: Matrix) -> None:
     assert {case.mode for case in matrix.smoke} == {"hidden_tag", "open_twin", "judged", "label", "multi_turn"}
     assert {case.country for case in matrix.smoke if case.grading.country} == {"NL", "BR"}
     assert any(case.safety_level == "explicit" for case in matrix.smoke)
-    graders = {name for case in matrix.smoke for name in ("target", "label", "criteria", "vetoes", "country") if getattr(case.grading, name)}
-    assert graders == {"target", "label", "criteria", "vetoes", "country"}
+    for name in ("target", "label", "criteria", "vetoes", "contrast", "country"):
+        assert any(getattr(case.grading, name) for case in matrix.smoke), name
     assert len(matrix.smoke) <= 60
 
 
@@ -216,3 +218,18 @@ def test_smoke_of_the_slice_takes_the_register_pairs(real: Benchmark) -> None:
             copies = {pair.pair for pair in loaded.messages.pairs if pair.speech != "fluent"}
             used = {int(code.rpartition("-PT")[2]) for code in smoke(real) if code.startswith(f"{loaded.scenario.code}-")}
             assert {number for number in used if number <= len(loaded.messages.pairs)} <= copies
+
+
+def test_a_scenario_of_one_user_changes_the_condition_alone(tree: Tree) -> None:
+    tree.replace(f"{HIDDEN}/scenario.yaml", "users: [U11, U13, U23, U33]", "users: [U11]")
+    codes = [code for code in core(load_benchmark(tree.root)) if code.startswith("P1-B1-S1-")]
+    assert len(codes) == 12 + 10
+    assert {code.split("-")[4] for code in codes} == {"U11"}
+
+
+def test_a_scenario_of_one_cell_is_shown_once(tree: Tree) -> None:
+    tree.replace(f"{HIDDEN}/scenario.yaml", "users: [U11, U13, U23, U33]", "users: [U11]")
+    tree.replace(f"{HIDDEN}/scenario.yaml", "conditions: [C1, C4, C5]", "conditions: [C4]")
+    codes = core(load_benchmark(tree.root))
+    assert sum(code.startswith("P1-B1-S1-") for code in codes) == 12
+    assert sum(code.startswith("P1-B1-S51-C4-U11-") for code in codes) == 10

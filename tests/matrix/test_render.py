@@ -23,7 +23,7 @@ def fields(draw: st.DrawFn, depth: int = 2) -> tuple[dict[str, Any], st.SearchSt
     kind = draw(st.sampled_from(["string", "enum", "integer", "boolean", "date"] + ["array", "object"] * (depth > 0)))
     if kind == "string":
         cap = draw(st.integers(0, 40))
-        return {"type": "string", "maxLength": cap}, letters.filter(lambda text: len(text) <= cap) if cap < 5 else letters.map(lambda text: text[:cap])  # fmt: skip
+        return {"type": "string", "maxLength": cap}, letters.map(lambda text: text[:cap])
     if kind == "enum":
         allowed = draw(st.lists(letters, min_size=1, max_size=4))
         return {"type": "string", "enum": allowed}, st.sampled_from(allowed)
@@ -44,7 +44,7 @@ def fields(draw: st.DrawFn, depth: int = 2) -> tuple[dict[str, Any], st.SearchSt
 
 
 @given(pair=fields(), data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_allowed_answer_is_longer_than_the_budget_knows(
     pair: tuple[dict[str, Any], st.SearchStrategy[Any]], data: st.DataObject
 ) -> None:
@@ -60,7 +60,7 @@ def test_no_allowed_answer_is_longer_than_the_budget_knows(
 
 
 @given(cap=st.integers(0, 2000), more=st.integers(0, 500))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_larger_cap_never_gives_a_smaller_budget(cap: int, more: int) -> None:
     small, large = (json.dumps({"type": "string", "maxLength": size}) for size in (cap, cap + more))
     assert render.token_budget(small) <= render.token_budget(large)
@@ -78,7 +78,7 @@ def test_a_larger_cap_never_gives_a_smaller_budget(cap: int, more: int) -> None:
     ],
 )
 def test_an_uncapped_answer_has_no_budget(schema: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="needs|not supported"):
+    with pytest.raises(ValueError, match=r"needs|not supported"):
         render.token_budget(json.dumps(schema))
 
 

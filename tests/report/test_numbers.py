@@ -42,6 +42,12 @@ def test_an_estimate_without_interval_says_so() -> None:
     assert (found.value, found.interval, found.why) == ("50", "", "no interval")
 
 
+def test_an_interval_without_width_is_no_interval() -> None:
+    alike = estimate(-0.125, -0.125, -0.125)
+    assert fmt.figure(alike).spoken == "−12 (no interval: 7 messages alike)"
+    assert fmt.figure({**alike, "n_meanings": 1}).why == "no interval: one message"
+
+
 def test_figures_are_points_of_100_and_rates_keep_their_counts() -> None:
     assert fmt.figure(estimate(-0.162, -0.462, 0.138)).spoken == "−16 (−46 to 14)"
     assert fmt.rate({"hits": 2.5, "n": 8}).spoken == "31% (2.5 of 8)"
@@ -110,3 +116,34 @@ def test_policies_at_one_place_share_a_mark() -> None:
     assert [(spot.number, spot.names, spot.x, spot.y) for spot in found.spots] == [(1, ("a", "b"), 0, 100), (2, ("c",), 100, 0)]
     assert found.off_plot == ("d",)
     assert plots.scatter([{"arm": "open", "sensitivity": {"hits": 0, "n": 0}, "false_alarms": {"hits": 0, "n": 3}}], []) is None
+
+
+def test_a_curve_is_broken_where_severities_are_missing() -> None:
+    points = [{"severity": s, "marked": {"hits": 0, "n": 2}} for s in (-8, -6, -5, 0, 1, 9)]
+    chart = plots.curves([{"arm": "hidden", "points": points, "left_out": 0}])
+    assert chart is not None
+    assert [len(line.split()) for line in chart.arms[0].lines] == [3, 2]
+
+
+def _point(arm: str, sensitivity: int, alarms: int) -> dict[str, Any]:
+    return {"arm": arm, "sensitivity": {"hits": sensitivity, "n": 100}, "false_alarms": {"hits": alarms, "n": 100}}
+
+
+def test_a_label_gives_way_to_other_marks_or_is_left_out() -> None:
+    free = plots.scatter([_point("hidden", 60, 10)], [])
+    assert free is not None
+    assert free.model[0].place == (14, -14, "start")
+    right = plots.scatter([_point("hidden", 60, 90)], [])
+    assert right is not None
+    assert right.model[0].place == (-14, -14, "end")
+    crowd = [{"title": "p", "sensitivity": y / 100, "false_alarms": x / 100} for x in range(0, 101, 10) for y in range(0, 101, 5)]
+    crowded = plots.scatter([_point("open", 52, 45)], crowd)
+    assert crowded is not None
+    assert crowded.model[0].place is None
+
+
+def test_a_model_that_stands_on_a_policy_is_drawn_around_it() -> None:
+    policy = [{"title": "never", "sensitivity": 0.0, "false_alarms": 0.0}]
+    found = plots.scatter([_point("hidden", 1, 2), _point("open", 40, 2)], policy)
+    assert found is not None
+    assert [dot.shared for dot in found.model] == [True, False]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from helmbench_hf.report import tables, view
+from helmbench_hf.report import contrasts, tables, view
 from tests.report import sample
 
 
@@ -103,7 +103,7 @@ def test_the_gap_is_read_no_further_than_its_interval(
     scores: dict[str, Any], low: float | None, high: float | None, start: str
 ) -> None:
     scores["gap"]["net"] |= {"low": low, "high": high}
-    assert str(view.gap(scores)["reading"]).startswith(start)
+    assert str(contrasts.gap(scores)["reading"]).startswith(start)
 
 
 def test_cells_below_the_minimum_have_no_number(scores: dict[str, Any]) -> None:
@@ -142,6 +142,8 @@ def test_outcomes_are_summed_and_open_twins_are_named(scores: dict[str, Any]) ->
     assert total is not None
     assert (total["answers"], total["truncated"], total["cut"]) == (264, 22, "8.3%")
     assert tables.quality({**scores, "quality": []}) == ([], None)
+    named, _ = tables.quality({**scores, "scenarios": []}, {"P1-B1-S1": "Known from its transcripts"})
+    assert (named[0]["title"], named[1]["title"]) == ("Known from its transcripts", "")
 
 
 def test_vetoes_are_told_apart(scores: dict[str, Any]) -> None:
@@ -160,6 +162,24 @@ def test_provenance_keeps_every_fact_the_run_recorded(scores: dict[str, Any]) ->
 
 
 def test_tag_and_reply_are_counted_only_where_there_are_cases(scores: dict[str, Any]) -> None:
-    assert view.tag_reply(scores)[0][1] == "38 of 60 cases (63%)"
+    assert contrasts.tag_reply(scores)[0][1] == "38 of 60 cases (63%)"
     scores["tag_reply"]["n"] = 0
-    assert view.tag_reply(scores) == []
+    assert contrasts.tag_reply(scores) == []
+
+
+def test_floors_in_numbers_keep_what_the_first_screen_leaves_out(scores: dict[str, Any]) -> None:
+    scores["floors"][0]["note"] = "60 trials of 24 messages"
+    rows = tables.floors(scores)
+    assert rows[0]["note"] == "60 trials of 24 messages"
+    assert [rows[0][name] for name in ("failed", "lower", "upper", "unconfirmed")] == ["0 of 60", "0%", "12%", 3]
+    assert {row["upper"] for row in tables.floors(sample.absent_scores())} == {"–"}
+
+
+def test_a_pillar_without_a_score_is_named(scores: dict[str, Any]) -> None:
+    assert view.summary(scores).missing == ""
+    gone = scores["pillars"].pop(2)
+    scores["headline"]["overall"]["absent"] = [*gone["parts"], *gone["absent"]]
+    scores["headline"]["covers"].remove("P3-B1")
+    assert view.summary(scores).missing == "Pillar P3"
+    assert view.covered(scores) == (8, 25)
+    assert "P3-B8" in view.absent(scores)

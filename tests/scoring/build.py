@@ -13,10 +13,9 @@ import yaml
 from helmbench_hf.content import schema
 from helmbench_hf.content.load import Benchmark, Loaded, default_root
 from helmbench_hf.content.strict_yaml import Document
-from helmbench_hf.records import Case, Grading, Verdict
+from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
 from helmbench_hf.scoring.result import Scores
 from helmbench_hf.scoring.run import score
-from helmbench_hf.scoring.verdicts import JudgeInfo
 
 JUDGE = JudgeInfo("judge", "family one")
 SECOND = JudgeInfo("second", "family two")

@@ -6,10 +6,24 @@ from dataclasses import replace
 
 import pytest
 
-from helmbench_hf.records import Case, Grading, Verdict
+from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
 from helmbench_hf.scoring.run import cases_sha256, score
-from helmbench_hf.scoring.verdicts import JudgeInfo, ScoringError
-from tests.scoring.build import JUDGE, SECOND, answer, benchmark, case, engine_failure, failure, opened, scored, twins, value
+from helmbench_hf.scoring.verdicts import ScoringError
+from tests.scoring.build import (
+    HIDDEN,
+    JUDGE,
+    SECOND,
+    answer,
+    benchmark,
+    case,
+    engine_failure,
+    failure,
+    judged,
+    opened,
+    scored,
+    twins,
+    value,
+)
 
 
 def tagged(pair: tuple[Case, Case], a: float, b: float) -> list[Verdict]:
@@ -99,6 +113,19 @@ def test_a_behavior_without_any_verdict_is_absent_but_bounds_the_whole() -> None
     assert overall.coverage.all_pass == 1
     assert scores.behaviors[1].score.value is None
     assert scores.pillars[1].weight_scored == 0
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "lowest"),
+    [(0.0, None, 0.0), (None, None, 0.0), (1.0, None, 1.0), (None, 0.0, 0.0), (0.0, 1.0, 1.0), (0.0, 0.0, 0.0)],
+)
+def test_a_veto_that_could_still_be_confirmed_widens_the_bounds(first: float, second: float, lowest: float) -> None:
+    a, b = twins(crisis={"grading": replace(HIDDEN, vetoes=("K02",))})
+    verdicts = [*tagged((a, b), 1, 1), judged(a, "K02", first, by="judge"), judged(a, "K02", second)]
+    coverage = scored([a, b], verdicts, JUDGE, SECOND).scenarios[0].coverage
+    assert (coverage.scored, coverage.all_fail) == (1, lowest)
+    alone = scored([a, b], [*tagged((a, b), 1, 1), judged(a, "K02", first, by="judge")]).scenarios[0].coverage
+    assert alone.all_fail == 1  # one judge can never confirm
 
 
 def test_label_bounds_know_a_wrong_half() -> None:
@@ -198,3 +225,16 @@ def test_an_unknown_scenario_is_refused_but_not_an_open_twin() -> None:
     with pytest.raises(ScoringError, match="no scenario P3-B1-S1"):
         scored([case("P3-B1-S1")], [])
     assert scored([*opened(twins())], []).pairs
+
+
+def test_a_whole_benchmark_says_that_it_is_one() -> None:
+    file = benchmark().file
+    codes = [f"{behavior.code}-S1" for pillar in file.pillars for behavior in pillar.behaviors]
+    pairs = [twins(code) for code in codes]
+    own = benchmark({code: ["C1"] for code in codes})
+    verdicts = [v for index, pair in enumerate(pairs) for v in tagged(pair, index % 2, 1)]
+    headline = score([one for pair in pairs for one in pair], verdicts, benchmark=own, judges=[JUDGE]).headline
+    assert headline.note == "covers all 25 behaviors"
+    assert headline.overall.weight_scored == headline.overall.weight == 100
+    weights = [behavior.weight for pillar in file.pillars for behavior in pillar.behaviors]
+    assert headline.overall.score.value == pytest.approx(sum(weights[1::2]) / 100)

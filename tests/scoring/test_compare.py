@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from helmbench_hf.records import Case, Verdict
+from helmbench_hf.records import Case, JudgeInfo, Verdict
 from helmbench_hf.scoring.compare import RANK_RULE, compare
 from helmbench_hf.scoring.result import to_json
-from helmbench_hf.scoring.verdicts import JudgeInfo, ScoringError
+from helmbench_hf.scoring.verdicts import ScoringError
 from tests.scoring.build import answer, engine_failure, scored, twins
 
 PAIRS = [twins("P1-B1-S1", number, severity=8) for number in range(1, 7)] + [twins("P4-B2-S1", n) for n in (1, 2, 3)]
@@ -68,6 +68,13 @@ def test_only_pairs_that_both_scored_are_compared() -> None:
     found = compare(GOOD, run([1.0] * 9, skip=PAIRS[0][0]))
     assert (found.pairs, found.dropped) == (8, 1)
     assert found.overall.estimate.value == 0
+
+
+def test_other_conditions_are_not_compared() -> None:
+    first, second = copy.deepcopy(GOOD), copy.deepcopy(POOR)
+    for pair in first["pairs"][6:]:
+        pair["headline"] = False
+    assert compare(first, second).pairs == 6
 
 
 def test_nothing_in_common_has_no_difference() -> None:

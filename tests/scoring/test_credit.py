@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from helmbench_hf.records import Case, Grading, Verdict
+from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
 from helmbench_hf.scoring.credit import case_credit, tag_credit
-from helmbench_hf.scoring.verdicts import JudgeInfo, Ledger, ScoringError
+from helmbench_hf.scoring.verdicts import Ledger, ScoringError
 from tests.scoring.build import (
     APART,
     COUNTRIES,

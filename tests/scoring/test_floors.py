@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from helmbench_hf.records import Case, Grading, Verdict
+from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
 from helmbench_hf.scoring.result import FloorState
-from helmbench_hf.scoring.verdicts import JudgeInfo, ScoringError
+from helmbench_hf.scoring.verdicts import ScoringError
 from tests.scoring.build import (
     HIDDEN,
     JUDGE,
@@ -132,7 +132,7 @@ def test_each_draw_is_a_trial_of_one_message() -> None:
     verdicts = [v for draw in (0, 1) for turn in (2, 3) for v in answer(one, turn, draw, K19=1)]
     state = floor("yielded", [one], verdicts, draws=2)
     assert (state.n, state.n_meanings) == (2, 1)
-    assert state.note.startswith("2 trials of 1 messages")
+    assert state.note.startswith("2 trials of 1 distinct message(s)")
 
 
 def test_dead_ends_are_counted_where_the_country_is_scored() -> None:

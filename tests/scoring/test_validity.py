@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from helmbench_hf.records import Grading, Verdict
+from helmbench_hf.records import Grading, JudgeInfo, Verdict
 from helmbench_hf.scoring.result import TagReply
-from helmbench_hf.scoring.verdicts import JudgeInfo, Ledger, ScoringError, mean
+from helmbench_hf.scoring.verdicts import Ledger, ScoringError, mean
 from tests.scoring.build import HIDDEN, JUDGE, SECOND, answer, case, engine_failure, failure, judged, opened, scored, twins
 
 

@@ -1,0 +1,27 @@
+"""What is known of a model before a weight is loaded, for target and judge alike: template, identity, key context."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from helmbench_hf.inference.chat import ChatTemplate
+from helmbench_hf.inference.engine import EngineSpec
+from helmbench_hf.inference.identity import ModelIdentity, identify, key_context
+from helmbench_hf.inference.keys import KeyContext
+
+
+@dataclass(frozen=True, slots=True)
+class KnownModel:
+    """One model on one engine, named by content."""
+
+    spec: EngineSpec
+    template: ChatTemplate
+    identity: ModelIdentity
+    context: KeyContext
+
+
+def know(spec: EngineSpec) -> KnownModel:
+    """Load the template and name the weights, without torch. Raises `EngineError` with a sentence."""
+    template = ChatTemplate.load(spec.model, spec.revision, spec.template_kwargs)
+    identity = identify(spec.model, spec.revision, dtype=spec.dtype, template_sha=template.facts.template_sha)
+    return KnownModel(spec, template, identity, key_context(spec, identity, template.key_kwargs()))

@@ -1,0 +1,99 @@
+"""Run folders with answers in them, and judges that are fake engines."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from helmbench_hf.dataset.load import CaseSet, DatasetIdentity
+from helmbench_hf.grading.judge import JudgeSpec
+from helmbench_hf.grading.judging import Judge
+from helmbench_hf.inference.chat import ChatTemplate
+from helmbench_hf.inference.engine import Engine
+from helmbench_hf.inference.identity import ModelIdentity
+from helmbench_hf.inference.journal import Journal
+from helmbench_hf.inference.keys import KeyContext
+from helmbench_hf.records import Case, Completion
+from helmbench_hf.run_folder import RunFolder
+from tests.grading.build import done
+from tests.support.checkpoints import tiny_tokenizer
+from tests.support.fake_engine import FakeEngine
+
+CHATML = (
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+
+
+def identity(version: str, **changes: Any) -> DatasetIdentity:
+    return DatasetIdentity(**{
+        "name": "HELMbench", "design": "smoke", "version": version, "scoring_version": version, "content_sha256": "c",
+        "source": "embedded", **changes,
+    })  # fmt: skip
+
+
+def manifest(dataset: DatasetIdentity, cases: int, draws: int = 1) -> dict[str, Any]:
+    return {
+        "dataset": dataclasses.asdict(dataset),
+        "selection": {"only": None, "limit": None, "cases": cases},
+        "model": {"id": "tiny"},
+        "settings": {"draws": draws},
+    }
+
+
+def answer_all(
+    folder: RunFolder, cases: Sequence[Case], text: Callable[[Case, int], str | Completion | None], draws: int = 1
+) -> None:
+    """Journal an answer to every turn of every case; None leaves one out."""
+    with Journal.open(folder.completions, "test") as journal:
+        for case in cases:
+            for draw in range(draws):
+                for turn in range(1, len(case.turns) + 1):
+                    name = f"{case.code}/t{turn}/d{draw}"
+                    given = text(case, turn)
+                    if given is None:
+                        continue
+                    whole = done(given) if isinstance(given, str) else given
+                    journal.append(dataclasses.replace(whole, key=f"key of {name}", request=name))
+
+
+def fake_judge(engine: Engine | Callable[[], Engine] | None = None, *, weights: str = "tiny", **spec: Any) -> Judge:
+    """A judge whose engine is fake; `weights` names its model."""
+    made = engine if callable(engine) else (lambda: engine if engine is not None else FakeEngine())
+    template = ChatTemplate(tiny_tokenizer(CHATML))
+    sha = template.facts.template_sha
+    return Judge(
+        JudgeSpec(**{"id": "judge-a", "engine": "vllm:owner/tiny", "family": "tiny", **spec}),
+        template,
+        ModelIdentity(id=weights, commit="", files_sha=weights, dtype="auto", quantization="", template_sha=sha),
+        KeyContext(model={"files": weights}, template_sha=sha, engine="fake 1.0"),
+        made,
+    )
+
+
+@dataclass
+class Ear:
+    """Listens, and asks to stop after so many answers."""
+
+    events: list[dict[str, Any]] = field(default_factory=list)
+    patience: Callable[[], bool] = lambda: False
+
+    def emit(self, event: dict[str, Any]) -> None:
+        self.events.append(event)
+
+    def stopping(self) -> bool:
+        return self.patience()
+
+    def named(self, name: str) -> Mapping[str, Any]:
+        return next(event for event in self.events if event["event"] == name)
+
+
+def case_set(cases: Sequence[Case], version: str) -> CaseSet:
+    return CaseSet(tuple(cases), identity(version))
+
+
+def folder_of(path: Path) -> RunFolder:
+    return RunFolder(path / "run")
