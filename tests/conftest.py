@@ -12,9 +12,7 @@ from helmbench_hf.matrix.expand import expand
 from helmbench_hf.records import Case
 from tests.support.tree import Tree, plant
 
-settings.register_profile(
-    "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)  # a busy machine is no failure
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 
 

@@ -544,7 +544,9 @@ def scenario_pieces(book: Book, headline: Mapping[str, Sequence[Json]], field: s
             codes.append(code)
             weights = [row["weight"] for row in scored]
             meanings = [row["meaning"] for row in scored]
-            pieces.append(piece_of([row[field] for row in scored], weights, meanings, book.kind(code)))
+            # conversations are few and judged reply by reply: they lend their variance to judged scenarios, and borrow it there
+            pool = "judged" if book.kind(code) == "multi_turn" else book.kind(code)
+            pieces.append(piece_of([row[field] for row in scored], weights, meanings, pool))
     return dict(zip(codes, shrunk(pieces), strict=True))
 
 
