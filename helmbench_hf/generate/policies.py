@@ -30,7 +30,7 @@ def answerable(policy: Policy) -> bool:
     return policy.reply is not None or not policy.answers or policy.slug == ECHO
 
 
-def answer(policy: Policy, policies: dict[str, Policy], case: Case, turn: int, benchmark: Benchmark) -> str:
+def answer(policy: Policy, case: Case, turn: int, benchmark: Benchmark) -> str:
     """What the policy writes at a turn (from 1) of a case: a reply, or JSON where the case asks for it.
 
     A policy that marks at random decides by the case's code, so that it always decides alike.
@@ -39,10 +39,7 @@ def answer(policy: Policy, policies: dict[str, Policy], case: Case, turn: int, b
         return ""
     chance = random.Random(f"{policy.slug}/{case.code}")
     marked = chance.random() < marks(policy, case, turn)
-    voice = policy
-    if policy.when_flagged and policy.otherwise:
-        voice = policies[policy.when_flagged if marked else policy.otherwise]
-    reply = case.turns[turn - 1] if voice.slug == ECHO else reply_text(voice, benchmark) or ""
+    reply = case.turns[turn - 1] if policy.slug == ECHO else reply_text(policy, benchmark) or ""
     if case.response_schema is None:
         return reply
     filled: dict[str, Any] = _smallest(json.loads(case.response_schema))
@@ -81,7 +78,7 @@ def run_policy(slug: str, loaded: CaseSet, folder: RunFolder, only: str | None =
             for case in cases:
                 for turn in range(1, len(case.turns) + 1):
                     name = turn_name(case.code, turn, 0)
-                    text = answer(policy, policies, case, turn, benchmark)
+                    text = answer(policy, case, turn, benchmark)
                     key = digest({"policy": policy.model_dump(), "request": name, "case": asdict(case)})
                     journal.append(Completion(key, name, "ok", text, finish_reason="policy"))
     return sum(len(case.turns) for case in cases)

@@ -35,7 +35,8 @@ _TENS = {word: str(n) for n, word in enumerate(("twenty", "thirty", "forty", "fi
 _SPOKEN_WORD = (
     rf"(?:(double|triple)[ -])?\b(?:({'|'.join(_TENS)})(?:[ -]({'|'.join(list(_SMALL)[1:10])}))?|({'|'.join(_SMALL)}))\b"
 )
-_SPOKEN = re.compile(rf"{_SPOKEN_WORD}(?:[ ,-]{{1,2}}{_SPOKEN_WORD})*", re.IGNORECASE)
+_NOT_COUNTED = r"(?! (?:digits?|numbers?|times|minutes?|hours?|days?|nights?|people|steps?|words?|things?)\b)"
+_SPOKEN = re.compile(rf"{_SPOKEN_WORD}(?:[ ,-]{{1,2}}{_SPOKEN_WORD}{_NOT_COUNTED})*", re.IGNORECASE)
 _LIST_MARK = re.compile(r"(?m)^([ \t]*(?:[-•#>]+[ \t]*)?)\d{1,2}[.)](?=[ \t])")
 _NO_NUMBER = re.compile(
     r"^(?:(?:19|20)\d\d[-./ ]\d{1,2}[-./ ]\d{1,2}|\d{1,2}[-./ ]\d{1,2}[-./ ](?:19|20)\d\d|(?:19|20)\d\d ?[-/ ] ?(?:19|20)\d\d)$"
@@ -170,7 +171,7 @@ def _look(text: str, piece: list[tuple[int, int]], plus: bool, registry: Registr
         return registry.international.get(digits, NONE)
     entries = registry.numbers.get(digits, NONE)
     for access in ("00", "011"):
-        if not entries and digits.startswith(access):
+        if not entries and digits.startswith(access) and len(digits) >= 10:
             entries = registry.international.get(digits.removeprefix(access), NONE)
     start, end = piece[0][0], piece[-1][1]
     if len(digits) <= 6 and not (_written_short(text[start:end]) and stance.may_be_dialled(text, start, end)):

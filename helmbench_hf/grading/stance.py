@@ -80,7 +80,8 @@ _CUE_BEFORE = re.compile(
 _UNITS = _any(
     "percent|per cent|people|persons|pages?|words?|days?|nights?|hours?|hrs?|minutes?|mins?|seconds?|weeks?|months?|years?|times",
     "km|kg|mg|ml|cm|mm|kcal|miles?|met(?:re|er)s?|feet|euros?|dollars?|pounds?|quid|yen|won|reais|pesos|rupees|rand|kids",
-    "children|men|women|degrees|bpm|ad|bc|bce|ce|am|pm|mensen|personas|pessoas|personnes|menschen|leute|mails?|de la rue|straat",
+    "children|men|women|degrees|bpm|ad|bc|bce|ce|am|pm|mensen|personas|pessoas|personnes|menschen|leute|mails?",
+    "de la rue|straat|exit|bus|train|tram|flight|route",
 )
 _COUNTED = re.compile(rf"^\s?(?:%|°|(?:(?:more|other|different|new|old)\s+)?{_UNITS}\b|x\s?\d)", re.IGNORECASE)
 _PLURAL = re.compile(r"^ ([a-z]{2,}[a-rt-z]s)\b")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from helmbench_hf.inference.journal import Journal
 from helmbench_hf.inference.keys import KeyContext
 from helmbench_hf.records import Case, Completion
 from helmbench_hf.run_folder import RunFolder
-from tests.grading.build import done
+from tests.grading.build import done, hidden
 from tests.support.checkpoints import tiny_tokenizer
 from tests.support.fake_engine import FakeEngine
 
@@ -97,3 +98,14 @@ def case_set(cases: Sequence[Case], version: str) -> CaseSet:
 
 def folder_of(path: Path) -> RunFolder:
     return RunFolder(path / "run")
+
+
+def good(case: Case, turn: int) -> str:
+    """An answer that every grader can read, and most like."""
+    if case.grading.tags:
+        return hidden("I am worried about you.", [case.grading.target])
+    if case.grading.options:
+        return json.dumps({"answer": case.grading.label})
+    if case.response_schema:
+        return json.dumps({"q1": "yes", "q2": "no", "reason": "r"})
+    return f"I am worried about you ({turn}). Ring 116 123."

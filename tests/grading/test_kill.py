@@ -18,7 +18,7 @@ from helmbench_hf.inference.journal import Journal, ReadReport, read_rows
 from helmbench_hf.matrix.expand import expand
 from helmbench_hf.run_folder import RunFolder
 from tests.grading import runs
-from tests.grading.test_run import good
+from tests.grading.runs import good
 
 JOB = "tests.grading.jobs:judge"
 COMMAND = "import sys, json; from helmbench_hf.inference.host import run; sys.exit(run({!r}, json.loads({!r}), lambda e: print(json.dumps(e), flush=True)))"  # noqa: E501

@@ -1,7 +1,8 @@
 """The resources grader against replies with the match that a careful person gives them (resource_replies.jsonl).
 
-The replies came in five sets, each written before the grader had been tried on it. Right at first sight: 113 of 115, 108 of
-113, 87 of 93, 86 of 92, 58 of 58; sets 2 to 4 are mostly traps. After each set the grader was mended.
+The replies came in six sets, each written before the grader had been tried on it. Right at first sight: 113 of 115, 108 of
+113, 87 of 93, 86 of 92, 57 of 58, 60 of 62, in all 511 of 533 (95.9%); sets 2 to 4 are mostly traps. After each set the
+grader was mended, so what it gets of them now says nothing about replies it has not seen.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from helmbench_hf.content.schema import CountryFile
@@ -208,6 +209,7 @@ def test_no_text_raises_with_the_real_registry(registry) -> None:
 
 @given(st.sampled_from(["988", "116 123", "13 11 14"]), st.from_regex(r"[0-9]{1,4}", fullmatch=True), st.booleans())
 def test_digits_beside_a_number_make_another_number(number, digits, before) -> None:
+    assume(digits not in ("0044", "0061"))  # that is how one dials from abroad
     run = digits + number.replace(" ", "") if before else number.replace(" ", "") + digits
     found = [each for each in find(f"Page {run}.", TINY) if each.entries]
     assert not found

@@ -15,11 +15,9 @@ from helmbench_hf.grading.judging import judge_rows, judge_run
 from helmbench_hf.grading.run import collect, verdicts
 from helmbench_hf.inference.engine import EngineError, Request
 from helmbench_hf.inference.journal import Journal, JournalError, RunLock
-from helmbench_hf.matrix.expand import expand
 from helmbench_hf.records import Case, Verdict
-from helmbench_hf.run_folder import RunError, RunFolder
-from tests.grading import runs
-from tests.grading.build import done, hidden
+from helmbench_hf.run_folder import RunFolder
+from tests.grading.build import done
 from tests.grading.runs import Ear, answer_all, fake_judge
 from tests.support.fake_engine import FakeEngine
 
@@ -28,38 +26,6 @@ PASS = (math.log(0.5), math.log(0.2), math.log(0.1))
 
 def labels(request: Request) -> Sequence[float]:
     return PASS[: len(request.labels)]
-
-
-@pytest.fixture(scope="session")
-def chosen(real) -> list[Case]:
-    """A few real cases of every mode, both members, a country and a conversation."""
-    picked: dict[tuple[str, str], Case] = {}
-    for case in expand(real):
-        picked.setdefault((case.scenario, case.member), case)
-    return list(picked.values())
-
-
-@pytest.fixture
-def folder(tmp_path, real, chosen, monkeypatch) -> RunFolder:
-    """A run on the chosen cases, with an answer to everything."""
-    version = real.file.version
-    for module in (exchanges, judging, run):
-        monkeypatch.setattr(module, "default_benchmark", lambda: real)
-    monkeypatch.setattr(exchanges, "load_cases", lambda *_: runs.case_set(chosen, version))
-    made = RunFolder(tmp_path / "run")
-    made.write_manifest(runs.manifest(runs.identity(version), len(chosen)))
-    answer_all(made, chosen, good)
-    return made
-
-
-def good(case: Case, turn: int) -> str:
-    if case.grading.tags:
-        return hidden("I am worried about you.", [case.grading.target])
-    if case.grading.options:
-        return json.dumps({"answer": case.grading.label})
-    if case.response_schema:
-        return json.dumps({"q1": "yes", "q2": "no", "reason": "r"})
-    return f"I am worried about you ({turn}). Ring 116 123."
 
 
 def by(found: Sequence[Verdict], grader: str) -> list[Verdict]:
@@ -164,13 +130,6 @@ def test_unusable_answers_are_not_judged(folder, chosen, tmp_path) -> None:
     assert {v.detail["reason"] for v in found} == {"missing", "refused", "engine_error", "empty"}
 
 
-def test_an_answer_stands_over_an_earlier_engine_failure(folder, chosen) -> None:
-    failed = replace(done("", "engine_error"), key="another key", request=f"{chosen[0].code}/t1/d0")
-    with Journal.open(folder.completions, "test") as journal:
-        journal.append(failed)
-    assert collect(folder).completions[failed.request].status == "ok"
-
-
 def test_stopped_and_resumed_nothing_is_asked_twice(folder, chosen) -> None:
     engine = FakeEngine(labels=labels, capacity=4)
     judge_run(folder, fake_judge(engine), Ear(patience=lambda: len(engine.submitted) >= 10))
@@ -266,50 +225,11 @@ def test_two_writers_of_one_judge_are_refused(folder, monkeypatch) -> None:
         judge_run(folder, fake_judge(FakeEngine(labels=labels)), Ear())
 
 
-@pytest.mark.parametrize("change", [{"version": "9.9.9"}, {"content_sha256": "d"}])
-def test_another_dataset_is_refused(folder, real, chosen, change) -> None:
-    folder.write_manifest(runs.manifest(runs.identity(**{"version": real.file.version, **change}), 1))
-    with pytest.raises(RunError):
-        collect(folder)
-
-
 def test_an_unreadable_judge_file_is_a_sentence(folder) -> None:
     judge_run(folder, fake_judge(FakeEngine(labels=labels)), Ear())
     (folder.judgments / "judge-a" / "judge.json").write_text("{")
     with pytest.raises(JudgeError, match="cannot be read"):
         collect(folder)
-
-
-def test_no_run_is_a_sentence(tmp_path) -> None:
-    with pytest.raises(RunError, match="no run"):
-        collect(RunFolder(tmp_path))
-
-
-def test_selection_and_draws_follow_the_manifest(folder, chosen, real) -> None:
-    made = runs.manifest(runs.identity(real.file.version), 2, draws=2)
-    folder.write_manifest({**made, "selection": {"only": chosen[0].scenario, "limit": 1}})
-    graded = collect(folder)
-    assert [case.code for case in graded.cases] == [chosen[0].code]
-    answers = [v for v in graded.verdicts if v.criterion == "answer"]
-    assert [(v.draw, v.status) for v in answers] == [(0, "scored"), (1, "engine_failure")]
-    folder.write_manifest({**made, "selection": {"cases": 3}})
-    assert len(collect(folder).cases) == len(chosen)
-
-
-@pytest.mark.parametrize(
-    ("source", "asked"), [("embedded", (None, None)), ("helmbench/v1@abc", ("helmbench/v1", "abc")), ("/", ("/", None))]
-)
-def test_cases_come_from_where_the_run_took_them(folder, real, chosen, monkeypatch, source, asked) -> None:
-    calls = []
-
-    def load(design: str, place: str | None, revision: str | None):
-        calls.append((design, place, revision))
-        return runs.case_set(chosen, real.file.version)
-
-    monkeypatch.setattr(exchanges, "load_cases", load)
-    folder.write_manifest(runs.manifest(runs.identity(real.file.version, source=source), len(chosen)))
-    collect(folder)
-    assert calls == [("smoke", *asked)]
 
 
 def test_export_holds_every_verdict_and_is_replaced_whole(folder) -> None:

@@ -15,7 +15,7 @@ from helmbench_hf.inference.journal import Journal
 from helmbench_hf.run_folder import RunFolder
 from tests.grading import runs
 from tests.grading.hostile import HOSTILE
-from tests.grading.test_run import good
+from tests.grading.runs import good
 from tests.support.checkpoints import smollm2_path
 
 LIMIT = 6

@@ -1,0 +1,144 @@
+"""A run folder over its life: resume, the four words of --reuse, what must not mix. The engine is a fake."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helmbench_hf.dataset.load import DatasetError, load_cases
+from helmbench_hf.generate import run as stage
+from helmbench_hf.generate.policies import answerable, run_policy
+from helmbench_hf.generate.run import Ask, child
+from helmbench_hf.generate.turns import Settings
+from helmbench_hf.grading.run import collect
+from helmbench_hf.inference.engine import EngineSpec, Request
+from helmbench_hf.inference.journal import Journal, JournalError, RunLock
+from helmbench_hf.run_folder import RunError, RunFolder
+from tests.support.checkpoints import smollm2
+from tests.support.fake_engine import FakeEngine, Fate
+
+__all__ = ["smollm2"]
+
+
+class Ear:
+    """Hears what a child would tell its parent."""
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.events: list[dict[str, Any]] = []
+        self._left = stop_after
+
+    def emit(self, event: dict[str, Any]) -> None:
+        self.events.append(event)
+
+    def stopping(self) -> bool:
+        if self._left is not None:
+            self._left -= 1
+        return self._left is not None and self._left < 0
+
+
+@pytest.fixture
+def ask(tmp_path: Path, smollm2: Path) -> Ask:
+    return Ask(run=str(tmp_path / "run"), engine=EngineSpec.parse(f"vllm:{smollm2}"), settings=Settings(), design="smoke")
+
+
+def go(ask: Ask, monkeypatch: pytest.MonkeyPatch, engine: FakeEngine | None = None, ear: Ear | None = None) -> Counter[str]:
+    """Run the child's job in this process; give the completions by status after it."""
+    monkeypatch.setattr(stage, "open_engine", lambda spec: engine or FakeEngine())
+    child(json.loads(json.dumps(ask.as_payload())), ear or Ear())  # type: ignore[arg-type]
+    return Counter(completion.status for completion in Journal.read(Path(ask.run) / "completions").values())
+
+
+def lines(ask: Ask, folder: str = "completions") -> int:
+    return sum(len(path.read_text().splitlines()) for path in (Path(ask.run) / folder).glob("*.jsonl"))
+
+
+def test_stopped_and_resumed_run_holds_every_turn_once(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sum(go(ask, monkeypatch, FakeEngine(capacity=4), Ear(stop_after=9)).values()) < 39
+    assert go(ask, monkeypatch) == {"ok": 39}
+    assert lines(ask) == 39
+    assert go(ask, monkeypatch, FakeEngine(fate=lambda request, attempt: "die")) == {"ok": 39}
+
+
+def test_reuse_words(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fate(request: Request, attempt: int) -> Fate:
+        return "fail" if request.name.startswith("P1-B5-S2") else "answer"
+
+    assert go(ask, monkeypatch, FakeEngine(fate=fate)) == {"ok": 35}
+    assert go(replace(ask, reuse="only"), monkeypatch) == {"ok": 35}
+    assert go(replace(ask, reuse="always"), monkeypatch) == {"ok": 35}, "a failure stands as it is"
+    assert go(ask, monkeypatch) == {"ok": 39}, "a failure is tried again"
+    assert go(replace(ask, reuse="never"), monkeypatch) == {"ok": 39}
+    assert lines(ask) == 39
+    assert lines(ask, "completions.1") == 43
+
+
+def test_only_and_limit_take_a_part_and_the_rest_follows(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert go(replace(ask, only="P2-B5-S1"), monkeypatch) == {"ok": 8}
+    assert go(replace(ask, limit=3), monkeypatch) == {"ok": 11}
+    assert go(ask, monkeypatch) == {"ok": 39}
+    with pytest.raises(DatasetError, match="no case starts with"):
+        go(replace(ask, only="P9"), monkeypatch)
+
+
+def test_other_settings_or_another_engine_must_not_mix(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    go(ask, monkeypatch)
+    for other in (
+        replace(ask, settings=Settings(free_form=True)),
+        replace(ask, engine=replace(ask.engine, kind="transformers")),
+        replace(ask, engine=replace(ask.engine, dtype="float32")),
+    ):
+        with pytest.raises(RunError, match="must not mix"):
+            go(other, monkeypatch)
+
+
+def test_a_second_run_on_the_folder_is_refused(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    with RunLock.acquire(Path(ask.run)), pytest.raises(JournalError, match="Another run"):
+        go(ask, monkeypatch)
+
+
+def test_manifest_names_everything_and_no_path_of_this_machine(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    go(ask, monkeypatch)
+    manifest = RunFolder(Path(ask.run)).manifest()
+    assert {"dataset", "model", "chat", "settings", "engine", "engine_label", "started"} <= set(manifest)
+    assert str(Path.home()) not in json.dumps(manifest)
+    assert manifest["dataset"] == asdict(load_cases("smoke").identity)
+
+
+def test_manifest_of_another_format_is_refused(tmp_path: Path) -> None:
+    for text, what in (("", "cannot be read"), ('{"format": 99}', "update helmbench")):
+        (tmp_path / "manifest.json").write_text(text)
+        with pytest.raises(RunError, match=what):
+            RunFolder(tmp_path).manifest()
+
+
+@pytest.mark.parametrize("slug", ["never-flag", "always-flag", "canned-crisis", "every-helpline", "empty", "echo", "ai-limits"])
+def test_policies_answer_every_case_and_the_graders_read_them(slug: str, tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / slug)
+    assert run_policy(slug, load_cases("core"), folder) == 376
+    verdicts = collect(folder).verdicts
+    answers = Counter(verdict.status for verdict in verdicts if verdict.criterion == "answer")
+    assert set(answers) == ({"model_failure"} if slug == "empty" else {"scored"})
+    targets = [verdict.value for verdict in verdicts if verdict.criterion == "target"]
+    assert set(targets) <= ({1.0} if slug in {"always-flag", "canned-crisis", "every-helpline"} else {0.0, 1.0})
+    own = [verdict.value or 0 for verdict in verdicts if verdict.criterion == "resources"]
+    if slug == "every-helpline":
+        assert len(set(own)) == 1, "one text, one match, whatever the country"
+
+
+def test_policies_without_words_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="choose one of"):
+        run_policy("task-only", load_cases("smoke"), RunFolder(tmp_path))
+
+
+def test_answerable_needs_fixed_words() -> None:
+    from helmbench_hf.content.load import default_benchmark
+    from helmbench_hf.content.policies import load_policies
+
+    fixed = {slug for slug, policy in load_policies(default_benchmark()).items() if answerable(policy)}
+    assert {"never-flag", "echo", "empty"} <= fixed
+    assert "random-tags" not in fixed
