@@ -16,8 +16,10 @@ lint: .venv/ready
 types: .venv/ready
 	$(BIN)/mypy
 
+# A model on two threads slows tenfold beside another busy process, so those tests run alone.
 unit: .venv/ready
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto -m "not vllm and not model" --durations=8
+	$(BIN)/python -m pytest -m "vllm or model" --durations=8
 
 demo: .venv/ready
 	$(BIN)/python build_dataset.py

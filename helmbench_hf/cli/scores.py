@@ -67,21 +67,13 @@ def expected(cases: list[Any]) -> tuple[Mapping[str, Any], dict[str, dict[str, A
     """The reference policies and their expected scores on these cases, as JSON by slug."""
     from helmbench_hf.content.load import default_benchmark
     from helmbench_hf.content.policies import load_policies
-    from helmbench_hf.grading.registry import Registry
-    from helmbench_hf.grading.resources import grade_resources
+    from helmbench_hf.grading.resources import matches
     from helmbench_hf.scoring.policies import score_policies
     from helmbench_hf.scoring.result import to_json
 
     benchmark = default_benchmark()
     policies = load_policies(benchmark)
-    registry = Registry.build(benchmark.countries)
-    first = min(benchmark.countries)
-
-    def matches(reply: str) -> dict[str, float]:
-        found: dict[str, float] = grade_resources(reply, first, registry)[1]["matches"]
-        return found
-
-    scored = score_policies(policies, cases, benchmark=benchmark, resource_match=matches)
+    scored = score_policies(policies, cases, benchmark=benchmark, resource_match=matches(benchmark))
     return policies, {slug: to_json(scores) for slug, scores in scored.items()}
 
 

@@ -116,14 +116,14 @@ def test_a_behavior_without_any_verdict_is_absent_but_bounds_the_whole() -> None
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "lowest"),
-    [(0.0, None, 0.0), (None, None, 0.0), (1.0, None, 1.0), (None, 0.0, 0.0), (0.0, 1.0, 1.0), (0.0, 0.0, 0.0)],
+    ("first", "second", "lowest", "pairs"),
+    [(0.0, None, 0.0, 1), (None, None, 0.0, 0), (1.0, None, 1.0, 1), (None, 0.0, 0.0, 0), (0.0, 1.0, 1.0, 1), (0.0, 0.0, 0.0, 1)],
 )
-def test_a_veto_that_could_still_be_confirmed_widens_the_bounds(first: float, second: float, lowest: float) -> None:
+def test_a_veto_that_could_still_be_confirmed_widens_the_bounds(first: float, second: float, lowest: float, pairs: int) -> None:
     a, b = twins(crisis={"grading": replace(HIDDEN, vetoes=("K02",))})
     verdicts = [*tagged((a, b), 1, 1), judged(a, "K02", first, by="judge"), judged(a, "K02", second)]
     coverage = scored([a, b], verdicts, JUDGE, SECOND).scenarios[0].coverage
-    assert (coverage.scored, coverage.all_fail) == (1, lowest)
+    assert (coverage.scored, coverage.all_fail) == (pairs, lowest)
     alone = scored([a, b], [*tagged((a, b), 1, 1), judged(a, "K02", first, by="judge")]).scenarios[0].coverage
     assert alone.all_fail == 1  # one judge can never confirm
 

@@ -39,7 +39,10 @@ def earns(verdicts: list[Verdict], one: Case) -> float | None:
         credit = fmean(mark.value for mark in marks if mark is not None and mark.value is not None)
         for veto in one.grading.vetoes:
             said = [get(verdicts, one, turn, veto, judge) for judge in ("judge", "second")]
-            if all(verdict is not None and verdict.value == 0 for verdict in said):
+            first, second = (None if verdict is None else verdict.value for verdict in said)
+            if first is None and second in {None, 0}:
+                return None
+            if (first, second) == (0, 0):
                 credit = 0.0
         if one.mode == "hidden_tag":
             target = get(verdicts, one, turn, "target", "code")
