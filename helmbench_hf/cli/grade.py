@@ -30,15 +30,15 @@ def judge_spec(text: str) -> JudgeSpec:
 
     The id is the model's name, the family the letters that it begins with, unless they are given.
     """
-    from helmbench_hf.cli.run import pairs
+    from helmbench_hf.cli.run import DEMO, DEMO_DTYPE, pairs
     from helmbench_hf.demo_model import demo_model_path
     from helmbench_hf.grading.judge import JudgeSpec
 
     model, *settings = text.split(",")
     given = pairs(settings)
     kind, _, name = model.rpartition(":")
-    if name == "demo":
-        model, given = f"{kind or 'vllm'}:{demo_model_path()}", {"id": "demo", "family": "smollm2", **given}
+    if name == DEMO:
+        model, given = f"{kind or 'vllm'}:{demo_model_path()}", {"id": DEMO, "family": "smollm2", "dtype": DEMO_DTYPE, **given}
     short = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).name).strip("-.") or "judge"
     letters = re.match(r"[A-Za-z]+", short)
     fields: dict[str, Any] = {"id": short, "family": (letters[0] if letters else short).lower()}

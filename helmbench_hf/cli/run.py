@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from helmbench_hf.generate.run import Ask
 
 POLICY = "policy:"
+DEMO = "demo"
+DEMO_DTYPE = "float32"
+"""Without bfloat16 instructions (AVX2 alone) a CPU emulates it, four times slower than float32."""
 Model = Annotated[str, typer.Option("--model", help="vllm:MODEL, transformers:MODEL (folder, Hub id or `demo`), or policy:NAME.")]
 Run = Annotated[Path, typer.Option("--run", help="Folder of the run; made where it is missing, continued where it exists.")]
 EngineOptions = Annotated[
@@ -64,10 +67,11 @@ def engine_spec(model: str, revision: str | None, options: list[str] | None) -> 
     from helmbench_hf.inference.engine import EngineSpec
 
     kind, _, name = model.rpartition(":")
-    if name == "demo":
-        model = f"{kind or 'vllm'}:{demo_model_path()}"
+    given = pairs(options)
+    if name == DEMO:
+        model, given = f"{kind or 'vllm'}:{demo_model_path()}", {"dtype": DEMO_DTYPE, **given}
     try:
-        return EngineSpec.parse(model, revision=revision, **pairs(options))
+        return EngineSpec.parse(model, revision=revision, **given)
     except TypeError as error:
         raise ValueError(
             f"an engine setting does not exist ({error}); see EngineSpec in helmbench_hf/inference/engine.py"
