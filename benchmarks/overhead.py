@@ -38,10 +38,11 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=8)
     parser.add_argument("--prompts", type=int, default=192)
     parser.add_argument("--model", default=None, help="a folder or Hub id; default: the demo model")
+    parser.add_argument("--dtype", default="float32", help="bfloat16 is emulated, and slow, on CPUs without its instructions")
     options = parser.parse_args()
     model = options.model or str(demo_model_path())
     requests = make_requests(ChatTemplate.load(model), options.prompts)
-    engine = VllmEngine(EngineSpec.parse(f"vllm:{model}"))
+    engine = VllmEngine(EngineSpec.parse(f"vllm:{model}", dtype=options.dtype))
     loop(engine, requests[:16])  # warm up
     rounds = []
     for number in range(options.pairs):
