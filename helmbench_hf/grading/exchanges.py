@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from helmbench_hf.content.load import default_benchmark
-from helmbench_hf.dataset.load import load_cases
+from helmbench_hf.dataset.load import load_cases, select
 from helmbench_hf.generate.turns import turn_name
 from helmbench_hf.grading.answers import read_answer
 from helmbench_hf.grading.judge import criteria_of
@@ -37,8 +37,7 @@ def run_cases(folder: RunFolder, completions: Mapping[str, Completion]) -> tuple
     if "only" not in selection:
         answered = {name.partition("/")[0] for name in completions}
         return tuple(case for case in loaded.cases if case.code in answered)
-    prefix = f"{selection['only'].rstrip('-')}-" if selection["only"] else ""
-    return tuple(case for case in loaded.cases if f"{case.code}-".startswith(prefix))[: selection.get("limit")]
+    return select(loaded.cases, selection["only"], selection.get("limit"))
 
 
 def _source(manifest: Manifest) -> tuple[str | None, str | None]:

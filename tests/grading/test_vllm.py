@@ -42,9 +42,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 @pytest.mark.vllm
 @pytest.mark.parametrize("mode", ["fast", "evidence"])
 def test_smollm2_judges(folder: RunFolder, mode: Any, tmp_path: Path) -> None:
-    spec = JudgeSpec(
-        id=f"smollm2-{mode}", engine=f"vllm:{smollm2_path()}", family="smollm", mode=mode, options={"max_model_len": 6144}
-    )
+    options = {"max_model_len": 6144, "dtype": "float32"}
+    spec = JudgeSpec(id=f"smollm2-{mode}", engine=f"vllm:{smollm2_path()}", family="smollm", mode=mode, options=options)
     events: list[dict[str, Any]] = []
     assert grade(folder.root, [spec], events.append, log=tmp_path / "log") == 0, (tmp_path / "log").read_text()[-3000:]
     graded = collect(folder)

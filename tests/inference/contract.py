@@ -110,7 +110,7 @@ def drawing_follows_the_seed(engine: Engine, chat: ChatTemplate) -> None:
 def it_says_what_it_is(engine: Engine, name: str) -> None:
     said = engine.describe()
     assert json.loads(json.dumps(asdict(said)))["name"] == name
-    assert said.dtype == "bfloat16"
+    assert said.dtype == "float32"
     assert set(said.abilities) == {"schema", "label_logprobs"}
     assert engine.capacity >= 2 * said.batch_limit
     assert said.threads >= 1

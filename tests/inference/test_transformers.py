@@ -11,7 +11,7 @@ pytestmark = pytest.mark.model
 
 @pytest.fixture(scope="module")
 def engine() -> TransformersEngine:
-    made = open_engine(EngineSpec.parse(f"transformers:{smollm2_path()}", max_num_seqs=8, max_model_len=512))
+    made = open_engine(EngineSpec.parse(f"transformers:{smollm2_path()}", max_num_seqs=8, max_model_len=512, dtype="float32"))
     assert isinstance(made, TransformersEngine)
     return made
 

@@ -21,7 +21,7 @@ SPEC = EngineSpec(kind="vllm", model="owner/model", max_model_len=4096)
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[VllmEngine]:
-    made = open_engine(EngineSpec.parse(f"vllm:{smollm2_path()}", max_num_seqs=16, max_model_len=512))
+    made = open_engine(EngineSpec.parse(f"vllm:{smollm2_path()}", max_num_seqs=16, max_model_len=512, dtype="float32"))
     assert isinstance(made, VllmEngine)
     yield made
     made.close()
