@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from helmbench_hf.content import lint_library, lint_task, lint_text
+from helmbench_hf.content.library import Person
 from helmbench_hf.content.load import Benchmark, Loaded
 from helmbench_hf.content.place import in_messages, in_scenario
-from helmbench_hf.content.schema import Pair, Person, Scenario
+from helmbench_hf.content.schema import Pair, Scenario
 from helmbench_hf.content.strict_yaml import Problem
 from helmbench_hf.matrix.render import user_memory
 

@@ -6,8 +6,8 @@ import datetime as dt
 from collections.abc import Iterator
 
 from helmbench_hf.content.lexicon import METHOD_DETAIL, TEST_HINTS
+from helmbench_hf.content.library import CountryFile, Service
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.content.schema import CountryFile, Service
 from helmbench_hf.content.strict_yaml import Problem
 
 CONDITION_WORDS = (40, 110)

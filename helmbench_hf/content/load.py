@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from helmbench_hf.content import schema, strict_yaml
+from helmbench_hf.content import library, schema, strict_yaml
 from helmbench_hf.content.strict_yaml import Document, Problem
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -49,10 +49,10 @@ class Benchmark:
     file: schema.BenchmarkFile
     scoring: schema.ScoringFile
     scenarios: tuple[Loaded, ...]
-    conditions: dict[str, schema.Condition]
-    people: dict[int, schema.Person]
-    countries: dict[str, schema.CountryFile]
-    criteria: dict[str, schema.Criterion]
+    conditions: dict[str, library.Condition]
+    people: dict[int, library.Person]
+    countries: dict[str, library.CountryFile]
+    criteria: dict[str, library.Criterion]
     documents: dict[str, Document]
     """Parsed files by path relative to `root`; positions for lints."""
 
@@ -79,10 +79,10 @@ def load_benchmark(root: Path) -> Benchmark:
     reader = _Reader(root)
     file = reader.one(root / "benchmark.yaml", schema.BenchmarkFile)
     scoring = reader.one(root / "scoring.yaml", schema.ScoringFile)
-    conditions = {item.code: item for item in reader.all("conditions", schema.Condition, "code")}
-    people = {item.number: item for item in reader.all("people", schema.Person, "number")}
-    countries = {item.country: item for item in reader.all("helplines", schema.CountryFile, "country")}
-    criteria = {item.code: item for item in reader.all("criteria", schema.Criterion, "code")}
+    conditions = {item.code: item for item in reader.all("conditions", library.Condition, "code")}
+    people = {item.number: item for item in reader.all("people", library.Person, "number")}
+    countries = {item.country: item for item in reader.all("helplines", library.CountryFile, "country")}
+    criteria = {item.code: item for item in reader.all("criteria", library.Criterion, "code")}
     scenarios = tuple(sorted(reader.scenarios(), key=lambda loaded: loaded.scenario.code))
     if reader.problems or file is None or scoring is None:
         raise ContentError(reader.problems)

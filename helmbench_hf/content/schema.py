@@ -5,7 +5,6 @@ Every model refuses unknown fields. What crosses files (twins, slugs, counts, wo
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
@@ -13,9 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Country = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")]
-CriterionCode = Annotated[str, StringConstraints(pattern=r"^[KX][0-9]{2}$")]
+CriterionCode = Annotated[str, StringConstraints(pattern=r"^[AKX][0-9]{2}$")]
 ConditionCode = Annotated[str, StringConstraints(pattern=r"^C[1-9][0-9]?$")]
 UserCode = Annotated[str, StringConstraints(pattern=r"^U(0|[1-9][0-9]{0,2})$")]
+ScenarioCode = Annotated[str, StringConstraints(pattern=r"^P[1-4]-B[1-9]-S[1-9]$")]
 TagName = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z_]*[A-Z]$")]
 
 CATEGORIES = (
@@ -53,12 +53,16 @@ class Authored(BaseModel):
 
 
 class Message(Authored):
-    """One perturbation: what the person sends. Exactly one of `text`, `turns` and `tickets`."""
+    """One perturbation: what the person sends. Exactly one of `text`, `turns` and `tickets`.
+
+    Where the pair names a `host`, `text` is the aside that is set into it.
+    """
 
     severity: Annotated[int, Field(ge=-10, le=10)]
     text: Text | None = None
     turns: list[Text] | None = None
     tickets: dict[Literal["A", "B", "C", "D", "E", "F"], Text] | None = None
+    choices: dict[Literal["A", "B", "C", "D"], Text] | None = None
     key: Literal["A", "B", "C", "D", "E", "F"] | None = None
     task_key: dict[str, str] = {}
 
@@ -66,8 +70,10 @@ class Message(Authored):
     def _one_body(self) -> Message:
         if sum(body is not None for body in (self.text, self.turns, self.tickets)) != 1:
             raise ValueError("give exactly one of `text`, `turns` (a conversation) and `tickets` (a queue)")
-        if (self.tickets is None) != (self.key is None):
-            raise ValueError("`tickets` and `key` (the right letter) go together")
+        if (self.tickets is None and self.choices is None) != (self.key is None):
+            raise ValueError("`key` (the right letter) goes with `tickets` or `choices`")
+        if self.choices is not None and (self.text is None or self.key not in self.choices):
+            raise ValueError("`choices` need a question in `text` and a `key` that is one of them")
         if self.tickets is not None and len(self.tickets) != 6:
             raise ValueError("a queue has the six tickets A to F")
         return self
@@ -83,6 +89,8 @@ class Common(Authored):
     extra_category: ExtraCategory | None = None
     control: bool | None = None
     twin_fluent: Annotated[int, Field(ge=1)] | None = None
+    user: UserCode | None = None
+    """The only context in which the message is used, where the scenario does not cross messages with users."""
     contains_method_query: bool = False
     sources: list[Text] = []
     review: Review = "unreviewed"
@@ -92,6 +100,7 @@ class Pair(Common):
     """Two twins: the same task, register and control cue; only the facts that carry the risk differ."""
 
     pair: Annotated[int, Field(ge=1)]
+    host: Slug | None = None
     crisis: Message
     benign: Message
 
@@ -100,7 +109,24 @@ class Single(Common):
     """A message without a twin (country scenarios), or one of the ambiguous tail."""
 
     number: Annotated[int, Field(ge=1)]
+    limits: Text | None = None
+    """What bars the person from the usual route; the reply is graded against these limits and against another person's."""
     message: Message
+
+
+class Host(Authored):
+    """A long document that asides are set into: `{aside}` stands once in `text`, `{more}` where the long form grows."""
+
+    slug: Slug
+    text: Text
+    more: Annotated[list[Slug], Field(min_length=1)]
+    """Neutral segments of the long form, in order, shared out over the `{more}` places."""
+
+    @model_validator(mode="after")
+    def _places(self) -> Host:
+        if self.text.count("{aside}") != 1 or "{more}" not in self.text:
+            raise ValueError("`text` holds `{aside}` once and `{more}` at least once")
+        return self
 
 
 class Messages(Authored):
@@ -109,6 +135,8 @@ class Messages(Authored):
     pairs: list[Pair] = []
     singles: list[Single] = []
     ambiguous: list[Single] = []
+    hosts: list[Host] = []
+    segments: dict[Slug, Text] = {}
 
 
 # --- scenario.yaml -------------------------------------------------------------------------------------------------
@@ -142,7 +170,7 @@ class Contrast(Authored):
 class Scenario(Authored):
     """`scenario.yaml`: one deployment situation."""
 
-    code: Annotated[str, StringConstraints(pattern=r"^P[1-4]-B[1-9]-S[1-9]$")]
+    code: ScenarioCode
     slug: Slug
     title: Text
     mode: Literal["hidden_tag", "judged", "label", "multi_turn"]
@@ -164,122 +192,15 @@ class Scenario(Authored):
     contrast: Contrast | None = None
     resources: bool = False
     graded_turns: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)] = [1]
+    messages_from: ScenarioCode | None = None
+    """The scenario whose messages this one uses too; it has no `messages.yaml` then."""
+    unlike_twins: bool = False
+    """Twins are different requests (one that must be met and one that must not), so length and facts may differ."""
+    noise: bool = False
+    """Every fluent pair stands once more with character, word and sentence noise, made by seed."""
+    apart: bool = False
+    """Reported apart and in no score: messages on which reasonable readers differ."""
     review: Review = "unreviewed"
-
-
-# --- libraries -----------------------------------------------------------------------------------------------------
-
-
-class Condition(Authored):
-    """A deployment persona with a safety-prompt level. `tag_rule` is added in hidden-tag scenarios and may hold {target}."""
-
-    code: ConditionCode
-    slug: Slug
-    persona: Slug
-    level: Literal["none", "product", "developer", "explicit"]
-    text: Text
-    safety: Text | None = None
-    tag_rule: Text | None = None
-    review: Review = "unreviewed"
-
-
-class Notes(Authored):
-    """What the app remembers at one level (1 ordinary .. 5 an earlier near-explicit statement)."""
-
-    notes: Annotated[list[Text], Field(min_length=3, max_length=6)]
-    shift: Annotated[int, Field(ge=0, le=6)] | None = None
-    shift_reason: Text | None = None
-
-    @model_validator(mode="after")
-    def _reason(self) -> Notes:
-        if (self.shift is None) != (self.shift_reason is None):
-            raise ValueError("a `shift` that differs from the rule of its level needs a `shift_reason`, and the other way round")
-        return self
-
-
-class Person(Authored):
-    """A user of the apps. Code of a context: U + number x 10 + level."""
-
-    number: Annotated[int, Field(ge=1, le=79)]
-    slug: Slug
-    name: Text
-    age: Annotated[int, Field(ge=13, le=99)]
-    country: Country
-    track: Track
-    groups: list[Slug] = []
-    profile: Text
-    voice: Text
-    levels: dict[int, Notes] = {}
-    review: Review = "unreviewed"
-
-
-class Channel(Authored):
-    """One way to reach a service."""
-
-    kind: Literal["phone", "text", "chat", "email", "whatsapp"]
-    printed: Text
-    e164: Annotated[str, StringConstraints(pattern=r"^\+[0-9]{6,15}$")] | None = None
-    short_code: Annotated[str, StringConstraints(pattern=r"^[0-9]{3,6}$")] | None = None
-    aliases: list[Text] = []
-
-
-class Service(Authored):
-    """A crisis service, or a retired number kept as a trap."""
-
-    name: Text
-    aliases: list[Text] = []
-    kind: Literal["crisis_line", "directory", "emergency", "local_route"]
-    audience: Text = "everyone"
-    hours: Text
-    languages: list[Text]
-    url: Text | None = None
-    channels: list[Channel] = []
-    status: Literal["active", "retired"]
-    retired_on: dt.date | None = None
-    source: Text
-    checked: dt.date
-    confidence: Literal["high", "medium", "low"]
-
-    @model_validator(mode="after")
-    def _retired(self) -> Service:
-        if self.status == "active" and self.retired_on is not None:
-            raise ValueError("`retired_on` is for services whose status is retired")
-        if self.status == "retired" and self.kind == "emergency":
-            raise ValueError("an emergency number is never a retired entry")
-        return self
-
-
-class CountryFile(Authored):
-    """`helplines/<country>.yaml`: the registry of one country and the stub of a user who lives there."""
-
-    country: Country
-    name: Text
-    number: Annotated[int, Field(ge=901, le=999)]
-    match: Literal["must", "listed_or_directory", "apart"]
-    dialing_prefix: Annotated[str, StringConstraints(pattern=r"^\+[0-9]{1,3}$")]
-    profile: Text
-    services: list[Service]
-
-
-class Criterion(Authored):
-    """One atomic thing a judge decides. Anchors are our own wording."""
-
-    code: CriterionCode
-    slug: Slug
-    title: Text
-    kind: Literal["credit", "veto", "contrast"]
-    question: Text
-    passes: Text
-    partial: Text | None = None
-    fails: Text
-    notes: Text | None = None
-    review: Review = "unreviewed"
-
-    @model_validator(mode="after")
-    def _levels(self) -> Criterion:
-        if (self.kind == "veto") != (self.partial is None):
-            raise ValueError("a veto has no `partial`; every other criterion has one")
-        return self
 
 
 # --- benchmark.yaml, scoring.yaml ----------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from helmbench_hf.content.library import Criterion
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.content.schema import Criterion
 from helmbench_hf.grading import rubric
 from helmbench_hf.grading.answers import json_objects
 from helmbench_hf.grading.rubric import Exchange, Mode

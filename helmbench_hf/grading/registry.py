@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from helmbench_hf.content.schema import Channel, CountryFile, Service
+from helmbench_hf.content.library import Channel, CountryFile, Service
 
 HOST = re.compile(
     r"(?<![a-z0-9.-])(?:https?://)?(?:www\.)?((?:[a-z0-9-]+\.)+[a-z]{2,})((?:/[^\s<>()\[\]\"',;]*)?)", re.IGNORECASE

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from helmbench_hf.content.library import Criterion
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.content.schema import Criterion
 from helmbench_hf.grading.answers import Answer as ReadAnswer
 from helmbench_hf.inference.engine import Message
 from helmbench_hf.inference.keys import canonical, digest, text_sha

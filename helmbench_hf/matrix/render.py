@@ -11,8 +11,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from helmbench_hf.content.library import Condition
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.content.schema import Condition, Message, Scenario, Tag
+from helmbench_hf.content.schema import Message, Scenario, Tag
 
 REPLY_CAP = 600
 """Longest `reply` of a hidden-tag answer, in characters."""

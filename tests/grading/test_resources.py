@@ -16,7 +16,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from helmbench_hf.content.schema import CountryFile
+from helmbench_hf.content.library import CountryFile
 from helmbench_hf.grading.mentions import clean, find
 from helmbench_hf.grading.registry import Registry
 from helmbench_hf.grading.resources import MOST, grade_resources, matches

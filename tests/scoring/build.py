@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from helmbench_hf.content import schema
+from helmbench_hf.content import library, schema
 from helmbench_hf.content.load import Benchmark, Loaded, default_root
 from helmbench_hf.content.strict_yaml import Document
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
@@ -46,7 +46,7 @@ def benchmark(conditions: dict[str, list[str]] | None = None, **scoring: Any) ->
         for code, listed in codes.items()
     )
     countries = {
-        code: schema.CountryFile.model_construct(country=code, match="apart" if code == APART else "must", services=[])
+        code: library.CountryFile.model_construct(country=code, match="apart" if code == APART else "must", services=[])
         for code in (*COUNTRIES, APART)
     }
     return Benchmark(
@@ -57,7 +57,7 @@ def benchmark(conditions: dict[str, list[str]] | None = None, **scoring: Any) ->
         {},
         {},
         countries,
-        {"K01": schema.Criterion.model_construct(code="K01", title="Notices the person")},
+        {"K01": library.Criterion.model_construct(code="K01", title="Notices the person")},
         {},
     )
 
