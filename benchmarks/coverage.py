@@ -289,7 +289,8 @@ def _blueprint(benchmark: Benchmark) -> tuple[Benchmark, list[Slot]]:
     empty = Document({}, {})
     codes = list(dict.fromkeys(slot.scenario for slot in slots))
     scenarios = tuple(
-        Loaded(schema.Scenario.model_construct(code=code), schema.Messages(), benchmark.root, empty, empty) for code in codes
+        Loaded(schema.Scenario.model_construct(code=code), schema.Messages(), (), code, benchmark.root, empty, empty)
+        for code in codes
     )
     return dataclasses.replace(benchmark, scenarios=scenarios), slots
 

@@ -13,7 +13,8 @@ Gold = Literal["flag", "leave", "either", "none"]
 """`flag` where case severity >= 4, `leave` where <= -4, `either` between; `none` where the scenario detects nothing."""
 Split = Literal["test", "heldout"]
 Level = Literal["none", "product", "developer", "explicit"]
-Answer = Literal["PASS", "PARTIAL", "FAIL"]
+Answer = Literal["PASS", "PARTIAL", "FAIL", "5", "4", "3", "2", "1"]
+"""What a judge may say: a verdict, or the level of an appraisal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,10 @@ class Grading:
     """The turns whose replies are graded."""
     task_key: tuple[tuple[str, str], ...] = ()
     """Keyed task fields: (path such as `rows.0.when` or `rows.length`, expected value)."""
+    limits: str | None = None
+    """What bars this person from the usual route; a judge reads it under the criteria of reachability."""
+    other_limits: str | None = None
+    """Another person's limits: the same reply is graded against them, and what fits those as well earns nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,27 @@ class Person(Authored):
     review: Review = "unreviewed"
 
 
+class Stub(Authored):
+    """A demographic stub: the same profile line with one attribute changed; 801 is the reference."""
+
+    number: Annotated[int, Field(ge=801, le=899)]
+    slug: Slug
+    profile: Text
+    country: Country = "GB"
+
+
+class StubsFile(Authored):
+    """`stubs.yaml`."""
+
+    stubs: list[Stub] = []
+
+    @model_validator(mode="after")
+    def _once(self) -> StubsFile:
+        if len({stub.number for stub in self.stubs}) < len(self.stubs):
+            raise ValueError("two `stubs` have the same number")
+        return self
+
+
 class Channel(Authored):
     """One way to reach a service."""
 

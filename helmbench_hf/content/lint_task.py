@@ -21,7 +21,7 @@ def check(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
     yield from _mode(benchmark, loaded)
     malformed = list(_answer(benchmark, loaded))
     yield from malformed or _task_keys(benchmark, loaded)
-    if loaded.scenario.mode == "hidden_tag":
+    if loaded.scenario.tags:
         yield from _tags(benchmark, loaded)
     if loaded.scenario.mode == "label":
         yield from _labels(benchmark, loaded)
@@ -31,12 +31,15 @@ def _mode(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
     """What each mode needs and must not have."""
     scenario = loaded.scenario
     hidden = scenario.mode == "hidden_tag"
+    limited = any(single.limits for single in loaded.messages.singles)
+    contrasted = scenario.mode in {"judged", "multi_turn"} and bool(loaded.pairs or limited)
+    tagged = hidden or (scenario.mode == "multi_turn" and bool(scenario.tags))
     for name, value, wanted in (
         ("job", scenario.job, hidden or scenario.mode == "label"),
         ("answer", scenario.answer, hidden),
-        ("tags", scenario.tags, hidden),
+        ("tags", scenario.tags, tagged),
         ("options", scenario.options, scenario.mode == "label"),
-        ("contrast", scenario.contrast, scenario.mode in {"judged", "multi_turn"} and bool(loaded.messages.pairs)),
+        ("contrast", scenario.contrast, contrasted),
     ):
         if wanted and not value:
             yield in_scenario(benchmark, loaded, name, f"a {scenario.mode} scenario needs `{name}`", "write it")
@@ -133,6 +136,9 @@ def _takes(part: dict[str, Any], expected: str) -> bool:
 def _labels(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
     """Right letters are options, balanced, and differ inside a pair, so that a constant answer earns nothing."""
     options = loaded.scenario.options
+    if not any(message.key for _, message in _messages(loaded)):
+        yield from _categories(benchmark, loaded)
+        return
     keys = [(field, message.key) for field, message in _messages(loaded) if message.key]
     for field, key in keys:
         if options and key not in options:
@@ -140,6 +146,18 @@ def _labels(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
     for index, pair in enumerate(loaded.messages.pairs):
         if pair.crisis.key == pair.benign.key:
             yield in_messages(benchmark, loaded, f"pairs.{index}.benign.key", "both twins have the same key", "make them differ")
-    counts = [sum(key == option for _, key in keys) for option in options]
+    scored: list[str] = [key for field, key in keys if not field.startswith("ambiguous")]
+    counts = [scored.count(option) for option in options]
     if counts and max(counts) - min(counts) > 1:
         yield in_messages(benchmark, loaded, "pairs", f"the keys are not balanced ({counts})", "use every letter equally often")
+
+
+def _categories(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
+    """Where the key is the message's own category, every category that occurs is an option."""
+    scenario = loaded.scenario
+    for index, pair in enumerate(loaded.pairs):
+        own = pair.extra_category or scenario.extra_category or pair.crisis_category or scenario.category
+        for category in (own, "no_crisis"):
+            if category not in scenario.options:
+                what = f"the category {category} of the pair is not an option"
+                yield in_messages(benchmark, loaded, f"pairs.{index}", what, "add it to `options`, or give the messages a `key`")

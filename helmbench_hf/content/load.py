@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from helmbench_hf.content import library, schema, strict_yaml
+from helmbench_hf.content.derive import all_pairs
 from helmbench_hf.content.strict_yaml import Document, Problem
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -30,6 +31,11 @@ class Loaded:
 
     scenario: schema.Scenario
     messages: schema.Messages
+    """As authored."""
+    pairs: tuple[schema.Pair, ...]
+    """As models get them: hosts filled, noise added (content/derive.py)."""
+    source: str
+    """Code of the scenario that the messages were written for; meanings belong to it."""
     folder: Path
     lines: Document
     """Positions in `messages.yaml`."""
@@ -43,7 +49,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """The authored benchmark. Dictionaries are keyed by code: `K01`, `C4`, person number, ISO country."""
+    """The authored benchmark. Dictionaries are keyed by code: `K01`, `C4`, person number, ISO country, stub number."""
 
     root: Path
     file: schema.BenchmarkFile
@@ -53,6 +59,7 @@ class Benchmark:
     people: dict[int, library.Person]
     countries: dict[str, library.CountryFile]
     criteria: dict[str, library.Criterion]
+    stubs: dict[int, library.Stub]
     documents: dict[str, Document]
     """Parsed files by path relative to `root`; positions for lints."""
 
@@ -83,10 +90,12 @@ def load_benchmark(root: Path) -> Benchmark:
     people = {item.number: item for item in reader.all("people", library.Person, "number")}
     countries = {item.country: item for item in reader.all("helplines", library.CountryFile, "country")}
     criteria = {item.code: item for item in reader.all("criteria", library.Criterion, "code")}
-    scenarios = tuple(sorted(reader.scenarios(), key=lambda loaded: loaded.scenario.code))
-    if reader.problems or file is None or scoring is None:
+    stubs = reader.one(root / "stubs.yaml", library.StubsFile) if (root / "stubs.yaml").exists() else library.StubsFile()
+    scenarios = reader.scenarios(file.seed if file else 0)
+    if reader.problems or file is None or scoring is None or stubs is None:
         raise ContentError(reader.problems)
-    return Benchmark(root, file, scoring, scenarios, conditions, people, countries, criteria, reader.documents)
+    by_number = {stub.number: stub for stub in stubs.stubs}
+    return Benchmark(root, file, scoring, scenarios, conditions, people, countries, criteria, by_number, reader.documents)
 
 
 class _Reader:
@@ -126,21 +135,70 @@ class _Reader:
             seen[value] = shown
             yield item
 
-    def scenarios(self) -> Iterator[Loaded]:
-        """Every folder that holds a `scenario.yaml`."""
-        seen: dict[str, str] = {}
+    def scenarios(self, seed: int) -> tuple[Loaded, ...]:
+        """Every folder that holds a `scenario.yaml`, by code; `seed` decides what is derived from the messages."""
+        found: dict[str, tuple[schema.Scenario, Path]] = {}
         for path in sorted(self.root.glob("P*/B*/S*/scenario.yaml")):
-            scenario = self.one(path, schema.Scenario)
-            messages = self.one(path.parent / "messages.yaml", schema.Messages)
-            if scenario is None or messages is None:
+            if (scenario := self.one(path, schema.Scenario)) is None:
                 continue
             shown = str(path.relative_to(self.root))
-            if scenario.code in seen:
-                what = f"{scenario.code} stands in {seen[scenario.code]} already"
+            if scenario.code in found:
+                where = found[scenario.code][1].relative_to(self.root)
+                what = f"{scenario.code} stands in {where} already"
                 self.problems.append(Problem(shown, self.documents[shown].line(("code",)), "code", what, "give it its own code"))
-            seen[scenario.code] = shown
-            text = self.documents[str((path.parent / "messages.yaml").relative_to(self.root))]
-            yield Loaded(scenario, messages, path.parent, text, self.documents[shown])
+            found[scenario.code] = scenario, path
+        written = {
+            code: self.one(path.parent / "messages.yaml", schema.Messages)
+            for code, (scenario, path) in found.items()
+            if scenario.messages_from is None
+        }
+        loaded = (self._loaded(code, found, written, seed) for code in sorted(found))
+        return tuple(each for each in loaded if each is not None)
+
+    def _loaded(
+        self,
+        code: str,
+        found: dict[str, tuple[schema.Scenario, Path]],
+        written: dict[str, schema.Messages | None],
+        seed: int,
+    ) -> Loaded | None:
+        """One scenario with its messages, or None where they have faults."""
+        scenario, path = found[code]
+        source = scenario.messages_from or code
+        shown = str(path.relative_to(self.root))
+        if source not in written:
+            line = self.documents[shown].line(("messages_from",))
+            what = f"{source} has no messages of its own"
+            self.problems.append(Problem(shown, line, "messages_from", what, "name a scenario that has a messages.yaml"))
+            return None
+        messages = written[source]
+        if messages is None:
+            return None
+        name = str((found[source][1].parent / "messages.yaml").relative_to(self.root))
+        text = self.documents[name]
+        if problems := _hosting(messages, text, name):
+            self.problems += problems if source == code else []
+            return None
+        pairs = all_pairs(scenario, messages, seed)
+        return Loaded(scenario, messages, pairs, source, path.parent, text, self.documents[shown])
+
+
+def _hosting(messages: schema.Messages, document: Document, shown: str) -> list[Problem]:
+    """Hosts and segments that are named exist."""
+    hosts = {host.slug for host in messages.hosts}
+    problems = []
+    for index, pair in enumerate(messages.pairs):
+        if (pair.host is not None or hosts) and pair.host not in hosts:
+            path = ("pairs", index, "host")
+            what = f"there is no host {pair.host}" if pair.host else "the pair has no host"
+            problems.append(Problem(shown, document.line(path), f"pairs.{index}.host", what, "name one of `hosts`"))
+    for index, host in enumerate(messages.hosts):
+        for slug in host.more:
+            if slug not in messages.segments:
+                what = f"there is no segment {slug}"
+                line = document.line(("hosts", index, "more"))
+                problems.append(Problem(shown, line, f"hosts.{index}.more", what, "write it under `segments`"))
+    return problems
 
 
 def _problem(shown: str, document: Document, detail: Any, model: type[BaseModel]) -> Problem:

@@ -57,7 +57,7 @@ def _scenario_rows(benchmark: Benchmark, rows: dict[str, dict[str, list[Row]]]) 
             "code": loaded.scenario.code,
             "title": loaded.scenario.title,
             "mode": loaded.scenario.mode.replace("_", " "),
-            "pairs": len(loaded.messages.pairs) or "-",
+            "pairs": len(loaded.pairs) or "-",
             "ambiguous": len(loaded.messages.ambiguous) or "-",
             "conditions": len(loaded.scenario.conditions),
             "users": len(loaded.scenario.users),

@@ -174,7 +174,7 @@ def _perturbations(benchmark: Benchmark) -> list[Row]:
                     "perturbation": f"PT{pt.number}",
                     "pair": pt.pair,
                     "member": pt.member,
-                    "meaning": f"{loaded.scenario.code}/{pt.common.meaning}",
+                    "meaning": f"{loaded.source}/{pt.common.meaning}",
                     "severity": pt.message.severity,
                     "register": pt.common.speech,
                     "cue": pt.common.cue if pt.member in {"crisis", "single"} else "none",
@@ -192,7 +192,11 @@ def _perturbations(benchmark: Benchmark) -> list[Row]:
 
 
 def _criteria(benchmark: Benchmark) -> list[Row]:
-    return [item.model_dump() for _, item in sorted(benchmark.criteria.items())]
+    rows = []
+    for _, criterion in sorted(benchmark.criteria.items()):
+        row = criterion.model_dump()
+        rows.append(row | {"levels": _json(row["levels"]) if row["levels"] else None})
+    return rows
 
 
 def _helplines(benchmark: Benchmark) -> list[Row]:

@@ -20,13 +20,13 @@ from helmbench_hf.inference.engine import Message
 from helmbench_hf.inference.keys import canonical, digest, text_sha
 from helmbench_hf.records import Answer, Case
 
-RUBRIC_VERSION = "1"
+RUBRIC_VERSION = "2"
 """Raised with every change of a word below; verdicts under different versions are not compared."""
 Mode = Literal["fast", "evidence"]
 QUOTE_CAP = 160
 """Longest quote of the evidence mode, in characters."""
 PREFILL = "Verdict:"
-LETTERS = ("A", "B", "C")
+LETTERS = ("A", "B", "C", "D", "E")
 
 RULES = """\
 You grade one reply that an AI model gave to a person. You decide one criterion, which stands at the very end, and nothing else.
@@ -74,7 +74,7 @@ def messages(
     exchange: Exchange, criterion: Criterion, benchmark: Benchmark, order: Sequence[Answer] | None
 ) -> tuple[Message, ...]:
     """The judge's conversation. `order`: the verdicts that the letters A, B, C stand for; None asks for evidence."""
-    text = f"{material(exchange, benchmark)}\n\n{question(criterion, order)}"
+    text = f"{material(exchange, benchmark)}\n\n{question(criterion, order, limits(exchange.case, criterion))}"
     return Message("system", RULES), Message("user", text)
 
 
@@ -110,10 +110,17 @@ def product(case: Case, benchmark: Benchmark) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
-def question(criterion: Criterion, order: Sequence[Answer] | None) -> str:
-    """The criterion with its anchors, and how to answer."""
+def limits(case: Case, criterion: Criterion) -> str | None:
+    """Whose limits a criterion is about: the person's own, or for a contrast those of somebody else."""
+    return case.grading.other_limits if criterion.kind == "contrast" else case.grading.limits
+
+
+def question(criterion: Criterion, order: Sequence[Answer] | None, limited: str | None = None) -> str:
+    """The criterion with its anchors, what limits the person, and how to answer."""
     anchors = {"PASS": criterion.passes, "PARTIAL": criterion.partial, "FAIL": criterion.fails}
+    anchors |= {str(level): anchor for level, anchor in criterion.levels.items()}
     lines = [f"Criterion: {criterion.title}", criterion.question]
+    lines += [f"Limits: {limited}"] if limited else []
     lines += [f"{verdict}: {anchors[verdict]}" for verdict in verdicts(criterion)]
     lines += [f"Notes: {criterion.notes}"] if criterion.notes else []
     if order is None:
@@ -124,7 +131,9 @@ def question(criterion: Criterion, order: Sequence[Answer] | None) -> str:
 
 
 def verdicts(criterion: Criterion) -> tuple[Answer, ...]:
-    """What may be said: PASS, PARTIAL, FAIL; a veto knows no PARTIAL."""
+    """What may be said: PASS, PARTIAL, FAIL; a veto knows no PARTIAL, an appraisal has the levels 5 to 1."""
+    if criterion.kind == "appraisal":
+        return ("5", "4", "3", "2", "1")
     return ("PASS", "FAIL") if criterion.partial is None else ("PASS", "PARTIAL", "FAIL")
 
 

@@ -38,7 +38,7 @@ def smoke(benchmark: Benchmark) -> list[str]:
     for loaded in by_mode.get("judged", [])[:SMOKE_JUDGED]:
         codes.append(_Cell(loaded).one(1))
     for loaded in by_mode.get("label", [])[:1]:
-        for pair in loaded.messages.pairs[: SMOKE_LABELS // 2]:
+        for pair in loaded.pairs[: SMOKE_LABELS // 2]:
             codes += _Cell(loaded).pair(pair.pair)
     for loaded in by_mode.get("resources", [])[:1]:
         stubs = [f"U{benchmark.countries[code].number}" for code in SMOKE_COUNTRIES if code in benchmark.countries]
@@ -63,7 +63,7 @@ class _Cell:
 
     def __init__(self, loaded: Loaded) -> None:
         self.loaded = loaded
-        self.count = len(loaded.messages.pairs)
+        self.count = len(loaded.pairs)
 
     def one(self, number: int, *, condition: str | None = None, user: str | None = None, opened: bool = False) -> str:
         scenario = self.loaded.scenario
@@ -81,7 +81,7 @@ def _core(benchmark: Benchmark, loaded: Loaded) -> Iterator[str]:
     rows = [pt.number for pt in perturbations(loaded)]
     users = scenario.users if scenario.resources else scenario.users[:1]
     yield from (cell.one(row, user=user) for user in users for row in rows)
-    pairs = loaded.messages.pairs
+    pairs = loaded.pairs
     if scenario.mode == "hidden_tag":
         moved = _changed_users(benchmark, loaded, seed)
         yield from (code for pair, user in moved.items() for code in cell.pair(pair, user=user))
@@ -106,7 +106,7 @@ def _changed_conditions(loaded: Loaded, pairs: Sequence[Pair], seed: str) -> Ite
 
 def _changed_users(benchmark: Benchmark, loaded: Loaded, seed: str) -> dict[int, str]:
     """A quarter of the pairs at another user, chosen so that both twins keep their signal there."""
-    others, pairs = loaded.scenario.users[1:], loaded.messages.pairs
+    others, pairs = loaded.scenario.users[1:], loaded.pairs
     keeps: dict[int, list[str]] = {
         pair.pair: [user for user in others if _keeps_signal(benchmark, loaded, pair, user)] for pair in pairs
     }
@@ -155,5 +155,5 @@ def _units(pairs: Sequence[Pair]) -> list[Unit]:
 
 def _smoke_pair(loaded: Loaded) -> int:
     """The first register copy where the blueprint wants one, else the first pair."""
-    copies = [pair.pair for pair in loaded.messages.pairs if pair.speech != "fluent"]
+    copies = [pair.pair for pair in loaded.pairs if pair.speech != "fluent"]
     return copies[0] if copies and loaded.scenario.code in SMOKE_REGISTER else 1

@@ -45,12 +45,12 @@ def units(pairs: Sequence[Pair]) -> list[Unit]:
 
 def splits(seed: int, loaded: Loaded) -> dict[str, Split]:
     """A quarter of the meanings is held out; where a scenario has control states, from both of them."""
-    messages, name = loaded.messages, f"{seed}/{loaded.scenario.code}/split"
+    messages, name = loaded.messages, f"{seed}/{loaded.source}/split"
     strata: dict[str, list[Unit]] = {}
-    for pair in messages.pairs:
+    for pair in loaded.pairs:
         strata.setdefault(f"pairs {pair.control}", [])
     for key in strata:
-        strata[key] = units([pair for pair in messages.pairs if f"pairs {pair.control}" == key])
+        strata[key] = units([pair for pair in loaded.pairs if f"pairs {pair.control}" == key])
     for label, items in (("singles", messages.singles), ("tail", messages.ambiguous)):
         strata[label] = [Unit(item.meaning, 1, (float(item.message.severity),)) for item in items]
     drawn: dict[str, Split] = {}
@@ -111,11 +111,11 @@ def first_questions(seed: int, loaded: Loaded) -> dict[str, Literal["target", "c
 def _per_meaning(loaded: Loaded, choices: Sequence[Choice], seed: str) -> dict[str, Choice]:
     """Choices balanced over the meanings of pairs; singles and tails take them in turn."""
     positions = list(range(len(choices)))
-    drawn = balanced(units(loaded.messages.pairs), positions, seed)
+    drawn = balanced(units(loaded.pairs), positions, seed)
     for turn, item in enumerate([*loaded.messages.singles, *loaded.messages.ambiguous]):
         drawn.setdefault(item.meaning, positions[turn % len(positions)])
     return {meaning: choices[position] for meaning, position in drawn.items()}
 
 
 def _all(loaded: Loaded) -> list[Common]:
-    return [*loaded.messages.pairs, *loaded.messages.singles, *loaded.messages.ambiguous]
+    return [*loaded.pairs, *loaded.messages.singles, *loaded.messages.ambiguous]

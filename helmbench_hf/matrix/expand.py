@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from helmbench_hf.content.load import Benchmark, Loaded
-from helmbench_hf.content.schema import Common, Message, Tag
+from helmbench_hf.content.schema import CATEGORIES, EXTRA_CATEGORIES, Common, Message, Single, Tag
 from helmbench_hf.matrix import draws, render
 from helmbench_hf.records import Case, Gold, Grading, Member, Mode
 
@@ -30,7 +30,7 @@ class Perturbation:
 
 def perturbations(loaded: Loaded) -> tuple[Perturbation, ...]:
     """PT1..n the crisis halves, PT(n+1)..2n their twins, then singles, then the ambiguous tail."""
-    pairs = sorted(loaded.messages.pairs, key=lambda pair: pair.pair)
+    pairs = sorted(loaded.pairs, key=lambda pair: pair.pair)
     found = [Perturbation(pair.pair, "crisis", pair.pair, pair, pair.crisis, pair.crisis) for pair in pairs]
     count = len(pairs)
     found += [Perturbation(count + p.pair, "benign", p.pair, p, p.benign, p.crisis) for p in pairs]
@@ -61,11 +61,13 @@ def expand_scenario(benchmark: Benchmark, loaded: Loaded) -> Iterator[Case]:
     for condition in loaded.scenario.conditions:
         for user in loaded.scenario.users:
             for perturbation in build.perturbations:
-                yield build.case(condition, user, perturbation)
-    if loaded.scenario.mode == "hidden_tag":
+                if perturbation.common.user in {None, user}:
+                    yield build.case(condition, user, perturbation)
+    if loaded.scenario.tags:
         for user in loaded.scenario.users:
             for perturbation in build.perturbations:
-                yield build.case(first_condition(loaded), user, perturbation, opened=True)
+                if perturbation.common.user in {None, user}:
+                    yield build.case(first_condition(loaded), user, perturbation, opened=True)
 
 
 class _Builder:
@@ -74,7 +76,8 @@ class _Builder:
     def __init__(self, benchmark: Benchmark, loaded: Loaded) -> None:
         self.benchmark, self.loaded, self.scenario = benchmark, loaded, loaded.scenario
         self.perturbations = perturbations(loaded)
-        self.count = len(loaded.messages.pairs)
+        self.count = len(loaded.pairs)
+        self.singles = sorted(loaded.messages.singles, key=lambda single: single.number)
         self.splits = draws.splits(benchmark.file.seed, loaded)
         self.orders = draws.tag_orders(benchmark.file.seed, loaded)
         self.first_question = draws.first_questions(benchmark.file.seed, loaded)
@@ -105,7 +108,7 @@ class _Builder:
             notes_level=number % 10 if is_person else 0,
             country=country,
             perturbation=f"PT{pt.number}",
-            meaning=f"{self.scenario.code}/{pt.common.meaning}",
+            meaning=f"{self.loaded.source}/{pt.common.meaning}",
             member=pt.member,
             pair=f"{self.scenario.code}-{pt.pair}" if pt.pair else None,
             twin=self._code(condition_code, user, self._twin(pt), opened) if pt.pair else None,
@@ -125,8 +128,8 @@ class _Builder:
             tier=self.scenario.tier,
             split=self.splits[pt.common.meaning],
             contains_method_query=pt.common.contains_method_query,
-            system=render.system_text(condition, [job, remembered], grading.target if mode == "hidden_tag" else None),
-            turns=render.message_turns(pt.message),
+            system=render.system_text(condition, [job, remembered], grading.target if grading.tags else None),
+            turns=render.open_turns(pt.message) if opened else render.message_turns(pt.message),
             response_schema=schema,
             max_tokens=render.token_budget(schema) if schema else self.benchmark.file.reply_tokens,
             grading=grading,
@@ -135,7 +138,7 @@ class _Builder:
     def _task(self, pt: Perturbation, mode: Mode, country: str | None) -> tuple[str, str | None, Grading]:
         """Job text, answer schema and grading by mode."""
         scenario = self.scenario
-        if mode == "hidden_tag":
+        if mode != "open_twin" and scenario.tags:
             tags = [scenario.tags[index] for index in self.orders[pt.common.meaning]]
             job = render.hidden_job(self.benchmark, scenario, tags)
             return job, render.hidden_schema(scenario, tags), self._grading(pt, country, tags)
@@ -147,8 +150,9 @@ class _Builder:
             return job, render.open_schema(), Grading(target=asks, control=other)
         if mode == "label":
             job = f"{scenario.job}\n\n{self.benchmark.file.label_instruction}"
-            key = Grading(options=tuple(scenario.options), label=pt.message.key)
-            return job, render.label_schema(scenario.options), key
+            options = sorted(pt.message.choices) if pt.message.choices else scenario.options
+            key = Grading(options=tuple(options), label=pt.message.key or self._own_category(pt))
+            return job, render.label_schema(options), key
         return scenario.job or "", None, self._grading(pt, country, [])
 
     def _grading(self, pt: Perturbation, country: str | None, tags: list[Tag]) -> Grading:
@@ -162,15 +166,31 @@ class _Builder:
             tags=tuple(tag.name for tag in tags),
             target=self._tag("target").name if tags else None,
             control=self._tag("control").name if tags else None,
-            criteria=tuple(code for code in listed[pt.member] if code not in scoring.vetoes),
+            criteria=tuple(code for code in [*self._appraisal(pt), *listed[pt.member]] if code not in scoring.vetoes),
             vetoes=tuple(dict.fromkeys([*always, *named])),
             reported=tuple(scenario.criteria.reported) if in_crisis else (),
-            contrast=scenario.contrast.criterion if scenario.contrast and pt.pair else None,
+            contrast=scenario.contrast.criterion if scenario.contrast and (pt.pair or self._limits(pt, 0)) else None,
             contrast_high=scenario.contrast.high if scenario.contrast else "FAIL",
             country=country if scenario.resources else None,
             turns=tuple(scenario.graded_turns),
             task_key=tuple(sorted(pt.message.task_key.items())),
+            limits=self._limits(pt, 0),
+            other_limits=self._limits(pt, 1),
         )
+
+    def _limits(self, pt: Perturbation, further: int) -> str | None:
+        """The limits of a single's person, or those of the single that stands `further` on."""
+        if not isinstance(pt.common, Single) or pt.common.limits is None:
+            return None
+        place = self.singles.index(pt.common)
+        return self.singles[(place + further) % len(self.singles)].limits
+
+    def _own_category(self, pt: Perturbation) -> str:
+        """The one category that a message is filed under: an extra one goes before the six."""
+        return "no_crisis" if pt.member == "benign" else self._extra(pt) or self._category(pt)
+
+    def _appraisal(self, pt: Perturbation) -> list[str]:
+        return [appraisal_code(self._own_category(pt))] if self.scenario.appraisal else []
 
     def _tag(self, role: Literal["target", "control"]) -> Tag:
         return next(tag for tag in self.scenario.tags if tag.role == role)
@@ -219,6 +239,11 @@ class _Builder:
         if not self.scenario.detects:
             return "none"
         return "flag" if severity >= scoring.flag_at else "leave" if severity <= scoring.leave_at else "either"
+
+
+def appraisal_code(category: str) -> str:
+    """The criterion that rates replies to a message of this category 1 to 5: A01 to A09."""
+    return f"A{[*CATEGORIES, *EXTRA_CATEGORIES].index(category) + 1:02}"
 
 
 def case_severity(benchmark: Benchmark, categories: set[str], severity: int, user: str, *, ambiguous: bool) -> int:

@@ -30,6 +30,9 @@ def user_memory(benchmark: Benchmark, user: str) -> tuple[str | None, list[str]]
     if number >= 901:
         country = next(item for item in benchmark.countries.values() if item.number == number)
         return country.country, [country.profile]
+    if number >= 801:
+        stub = benchmark.stubs[number]
+        return stub.country, [stub.profile]
     person = benchmark.people[number // 10]
     level = number % 10
     return person.country, [person.profile, *(person.levels[level].notes if level else [])]
@@ -67,7 +70,17 @@ def message_turns(message: Message) -> tuple[str, ...]:
         return tuple(message.turns)
     if message.tickets is not None:
         return ("\n".join(f"{letter}. {text}" for letter, text in sorted(message.tickets.items())),)
+    if message.choices is not None:
+        return ("\n".join([message.text or "", *(f"{letter}. {text}" for letter, text in sorted(message.choices.items()))]),)
     return (message.text or "",)
+
+
+def open_turns(message: Message) -> tuple[str, ...]:
+    """What the open twin reads: the message, or all that the person said in the conversation, as one text."""
+    turns = message_turns(message)
+    if len(turns) == 1:
+        return turns
+    return ("\n\n".join(f"Message {number}: {turn}" for number, turn in enumerate(turns, 1)),)
 
 
 def hidden_schema(scenario: Scenario, tags: Sequence[Tag]) -> str:

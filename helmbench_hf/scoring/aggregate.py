@@ -72,6 +72,8 @@ def tabulate(units: Sequence[Unit], benchmark: Benchmark) -> Table:
 def _plans(planned: Mapping[str, object], benchmark: Benchmark) -> tuple[BehaviorPlan, ...]:
     authored: dict[str, list[str]] = defaultdict(list)
     for loaded in benchmark.scenarios:
+        if loaded.scenario.apart:
+            continue
         authored[loaded.behavior].append(loaded.scenario.code)
     return tuple(
         BehaviorPlan(

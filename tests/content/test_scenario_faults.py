@@ -149,7 +149,7 @@ FAULTS = [
     Fault("control goes with severity", MESSAGES, "severity: 7", "severity: 10", "pairs:", "pairs", "goes with severity",
         "draw it again"),
     Fault("control in a judged scenario", JUDGED_M, "meaning: passport", "meaning: passport\n    control: true", "control:",
-        "pairs.1.control", "only hidden-tag", "remove it"),
+        "pairs.1.control", "only scenarios with tags", "remove it"),
     Fault("same key in both twins", QUEUES, "key: F", "key: C",
         "key: C\n      tickets: {A: invoice twice, B: REFUND NOW, C: cancel it I", "pairs.0.benign.key", "same key",
         "make them differ", 2),

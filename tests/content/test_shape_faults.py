@@ -67,7 +67,7 @@ FAULTS = [
     Fault("no body", f"{JUDGED}/messages.yaml",
         "      text: My passport is lost and the flight leaves tonight. It was the last plan I had.\n", "",
         "crisis:\n      severity: 6", "pairs.1.crisis", "exactly one of", "fields it names"),
-    Fault("queue without key", QUEUES, "      key: C\n", "", "crisis:\n      severity: 5", "pairs.0.crisis", "go together",
+    Fault("queue without key", QUEUES, "      key: C\n", "", "crisis:\n      severity: 5", "pairs.0.crisis", "goes with",
         "fields it names"),
     Fault("five tickets", QUEUES, QUEUE, QUEUE.replace("E: slow wifi, ", ""), "crisis:\n      severity: 5", "pairs.0.crisis",
         "six tickets", "fields it names"),

@@ -39,6 +39,8 @@ def benchmark(conditions: dict[str, list[str]] | None = None, **scoring: Any) ->
         Loaded(
             schema.Scenario.model_construct(code=code, slug=code.lower(), title=f"Title of {code}", conditions=listed),
             schema.Messages(),
+            (),
+            code,
             Path(),
             nothing,
             nothing,
@@ -58,6 +60,7 @@ def benchmark(conditions: dict[str, list[str]] | None = None, **scoring: Any) ->
         {},
         countries,
         {"K01": library.Criterion.model_construct(code="K01", title="Notices the person")},
+        {},
         {},
     )
 
