@@ -1,7 +1,8 @@
 """Random `kill -9` over the command and its child: nothing lost, nothing twice, nobody left, the next run at once.
 
-    python benchmarks/kill.py                     40 kills over a fake engine, about a minute and a half
-    python benchmarks/kill.py --spec vllm:demo    the same over real vLLM and SmolLM2 (12 s of loading per life)
+    python benchmarks/kill.py                       40 kills over a fake engine, about a minute and a half
+    python benchmarks/kill.py --generate P2-B5-S1   the same over `helmbench generate`, real vLLM and SmolLM2, on the
+                                                    core cases of that scenario; give --longest 45 (loading takes 15 s)
 
 A run is known by a mark in its environment, which all its descendants inherit; keys are compared, never texts.
 """
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +35,11 @@ def main() -> int:
     options = _options()
     dice = random.Random(options.seed)
     with tempfile.TemporaryDirectory(prefix="helm-kill-") as folder:
-        payload = _payload(options, Path(folder))
+        work = _generate(options.generate, Path(folder)) if options.generate else _job(options, Path(folder))
         starts, deaths, levels, faults = [], [], {"command": 0, "child": 0}, []
         kills = 0
         while kills < options.kills:
-            life = _Life(payload)
+            life = _Life(work)
             if life.ends_within(dice.uniform(0, options.longest)):
                 faults.append("the work ended before the kills did: raise --conversations")
                 break
@@ -50,12 +52,12 @@ def main() -> int:
                 break
             if (start := life.started()) is not None:
                 starts.append(start)
-            print(f"\r{kills} kills, {_count(Path(folder))} completions", end="", file=sys.stderr, flush=True)
+            print(f"\r{kills} kills, {_count(work.journal)} completions", end="", file=sys.stderr, flush=True)
         print(file=sys.stderr)
-        last = _Life(payload)
+        last = _Life(work)
         if not last.ends_within(options.patience) or last.process.returncode:
             faults.append(f"the last resume ended with code {last.process.returncode}")
-        summary = {"kills": kills, **levels, **_verify(Path(folder), options, faults)}
+        summary = {"kills": kills, **levels, **_verify(work, faults)}
     summary["slowest_death_s"] = round(max((each for each in deaths if each is not None), default=0.0), 3)
     summary["slowest_lock_s"] = round(max(starts, default=0.0), 3)
     summary["faults"] = faults
@@ -63,18 +65,49 @@ def main() -> int:
     return 1 if faults else 0
 
 
+@dataclass(frozen=True)
+class _Work:
+    """What is started again and again: its command (`LOG` stands for the life's event file) and what it must leave."""
+
+    command: tuple[str, ...]
+    folder: Path
+    journal: Path
+    expected: int
+
+
+def _job(options: argparse.Namespace, folder: Path) -> _Work:
+    payload = {
+        "folder": str(folder),
+        "conversations": options.conversations,
+        "turns": options.turns,
+        "delay": options.delay,
+        "grandchild": True,
+    }
+    command = (sys.executable, __file__, "--as-command", json.dumps(payload), "LOG")
+    return _Work(command, folder, folder / "journal", options.conversations * options.turns)
+
+
+def _generate(only: str, folder: Path) -> _Work:
+    helmbench = (sys.executable, "-c", "from helmbench_hf.cli.app import main; main()")
+    chosen = ("--model", "demo", "--only", only)
+    plan = subprocess.run([*helmbench, "plan", *chosen, "--json"], cwd=ROOT, check=True, capture_output=True, text=True)
+    command = (*helmbench, "generate", "--run", str(folder / "run"), *chosen, "-e", "max_num_seqs=8")
+    return _Work(command, folder, folder / "run" / "completions", json.loads(plan.stdout)["answers"])
+
+
 class _Life:
     """One start of the command, until it is killed or ends."""
 
-    def __init__(self, payload: dict[str, Any]) -> None:
+    def __init__(self, work: _Work) -> None:
         self.mark = uuid.uuid4().hex
-        self.log = Path(payload["folder"]) / f"{self.mark}.events"
+        self.log = work.folder / f"{self.mark}.events"
         self.began = time.monotonic()
         self.process = subprocess.Popen(
-            [sys.executable, __file__, "--as-command", json.dumps(payload), str(self.log)],
+            [str(self.log) if part == "LOG" else part for part in work.command],
             cwd=ROOT,
             env={**os.environ, MARK: self.mark},
             stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
         )
 
     def ends_within(self, seconds: float) -> bool:
@@ -119,21 +152,20 @@ class _Life:
         return next((json.loads(line)["waited"] for line in lines if '"started"' in line), None)
 
 
-def _verify(folder: Path, options: argparse.Namespace, faults: list[str]) -> dict[str, Any]:
+def _verify(work: _Work, faults: list[str]) -> dict[str, Any]:
     from helmbench_hf.inference.journal import ReadReport, read_rows
 
     report = ReadReport()
-    keys = [row["key"] for row in read_rows(folder / "journal", report)]
-    expected = options.conversations * options.turns
-    if len(set(keys)) != expected:
-        faults.append(f"{len(set(keys))} keys are complete, and {expected} should be")
+    keys = [row["key"] for row in read_rows(work.journal, report)]
+    if len(set(keys)) != work.expected:
+        faults.append(f"{len(set(keys))} keys are complete, and {work.expected} should be")
     if len(keys) != len(set(keys)):
         faults.append(f"{len(keys) - len(set(keys))} completions ran twice")
     if report.malformed:
         faults.append(f"{report.malformed} lines of the journal are malformed")
-    segments = len(list((folder / "journal").glob("*.jsonl")))
+    segments = len(list(work.journal.glob("*.jsonl")))
     return {
-        "expected": expected,
+        "expected": work.expected,
         "completions": len(keys),
         "distinct": len(set(keys)),
         "torn_lines": report.torn,
@@ -141,27 +173,8 @@ def _verify(folder: Path, options: argparse.Namespace, faults: list[str]) -> dic
     }
 
 
-def _count(folder: Path) -> int:
-    return sum(path.read_bytes().count(b"\n") for path in (folder / "journal").glob("*.jsonl"))
-
-
-def _payload(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    payload: dict[str, Any] = {
-        "folder": str(folder),
-        "conversations": options.conversations,
-        "turns": options.turns,
-        "delay": options.delay,
-        "grandchild": True,
-    }
-    if options.spec:
-        from helmbench_hf.demo_model import demo_model_path
-        from helmbench_hf.inference.chat import ChatTemplate
-        from helmbench_hf.inference.engine import EngineSpec, Message
-
-        spec = EngineSpec.parse(options.spec.replace(":demo", f":{demo_model_path()}"), max_num_seqs=8)
-        payload["spec"] = spec.as_row()
-        payload["tokens"] = ChatTemplate.load(spec.model).render((Message("user", "Tell me a story."),))
-    return payload
+def _count(journal: Path) -> int:
+    return sum(path.read_bytes().count(b"\n") for path in journal.glob("*.jsonl"))
 
 
 def _command(payload: str, log: Path) -> int:
@@ -187,7 +200,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--delay", type=float, default=0.05, help="seconds of each step of the fake engine")
     parser.add_argument("--longest", type=float, default=2.0, help="longest life in seconds")
     parser.add_argument("--patience", type=float, default=600.0, help="seconds for the last resume")
-    parser.add_argument("--spec", help="a real engine, e.g. vllm:demo")
+    parser.add_argument("--generate", metavar="CODE", help="kill `helmbench generate` itself, over these core cases")
     return parser.parse_args()
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from helmbench_hf.inference.engine import EngineError, EngineSpec, Message, Request, Sampling, drive, open_engine
+from helmbench_hf.inference.engine import EngineError, Message, Request, Sampling, drive
 from helmbench_hf.inference.host import Reporter
 from helmbench_hf.inference.journal import Journal, RunLock
 from helmbench_hf.inference.keys import KeyContext, request_key, turn_key
@@ -26,21 +26,19 @@ def answer(payload: dict[str, Any], reporter: Reporter) -> int:
     """Run `conversations` x `turns` on an engine, resuming from the journal in `folder`; the shape of a real stage."""
     sampling = Sampling(max_tokens=8)
     turns: int = payload["turns"]
-    tokens: tuple[int, ...] = tuple(payload.get("tokens", (1, 2, 3)))
     if payload.get("grandchild"):
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     began = time.monotonic()
     with RunLock.acquire(Path(payload["folder"])):
         reporter.emit({"event": "started", "pid": os.getpid(), "waited": time.monotonic() - began})
         known = Journal.read(Path(payload["folder"]) / "journal")
-        spec = payload.get("spec")
-        engine = open_engine(EngineSpec(**spec)) if spec else FakeEngine(delay=payload["delay"], seed=os.getpid())
+        engine = FakeEngine(delay=payload["delay"], seed=os.getpid())
 
         def first() -> Iterator[Request]:
             for number in range(payload["conversations"]):
                 messages = (Message("user", f"conversation {number}"),)
                 key = request_key(CONTEXT, messages, sampling)
-                request: Request | None = Request(key, f"c{number}/t1", messages, tokens, sampling)
+                request: Request | None = Request(key, f"c{number}/t1", messages, (1, 2, 3), sampling)
                 while request is not None and request.key in known:
                     request = follow_up(request, known[request.key])
                 if request is not None:
