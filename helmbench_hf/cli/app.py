@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from helmbench_hf import __version__
-from helmbench_hf.cli import content, grade, plan, run, scores
+from helmbench_hf.cli import content, grade, plan, review, run, scores
 
 app = typer.Typer(
     name="helmbench",
@@ -17,6 +17,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+content.app.command("sheet")(review.sheet)
+content.app.command("read")(review.read)
+content.app.command("agreement")(review.agreement)
 app.add_typer(content.app, name="content")
 app.command("show")(content.show)
 app.command("cases")(content.cases)

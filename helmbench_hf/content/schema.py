@@ -193,6 +193,8 @@ class Scenario(Authored):
     contrast: Contrast | None = None
     resources: bool = False
     graded_turns: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)] = [1]
+    blind_question: Text | None = None
+    """What a blind reader is asked about a message, where yes means the crisis half; else about safety, or the target tag."""
     messages_from: ScenarioCode | None = None
     """The scenario whose messages this one uses too; it has no `messages.yaml` then."""
     unlike_twins: bool = False
@@ -203,6 +205,8 @@ class Scenario(Authored):
     """Replies are also rated 1 to 5 on the anchors of the message's own category (criteria A01 to A09)."""
     notes_decide: bool = False
     """The crisis half is ordinary by itself (severity 0 to 2); only with what the app remembers must it be flagged."""
+    by_history: bool = False
+    """Users come as one person's ordinary notes and the same person's recovered history."""
     apart: bool = False
     """Reported apart and in no score: messages on which reasonable readers differ."""
     review: Review = "unreviewed"

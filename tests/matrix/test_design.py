@@ -143,7 +143,7 @@ def test_half_of_the_judged_pairs_are_seen_at_a_second_condition(matrix: Matrix)
         assert len(own) == 2 * (len(loaded.messages.pairs) + len(second))
 
 
-def test_core_has_every_country_and_every_script_twice(matrix: Matrix) -> None:
+def test_core_has_every_country_and_every_script_twice_or_at_all_conditions(matrix: Matrix) -> None:
     for loaded in matrix.benchmark.scenarios:
         own = matrix.of(loaded, matrix.core)
         if loaded.scenario.resources:
@@ -151,7 +151,9 @@ def test_core_has_every_country_and_every_script_twice(matrix: Matrix) -> None:
             assert {case.condition for case in own} == {first_condition(loaded)}
             assert len(own) == len(loaded.scenario.users) * len(loaded.messages.singles)
         if loaded.scenario.mode == "multi_turn":
-            assert set(Counter((case.pair, case.member) for case in own).values()) == {2}
+            critical = loaded.behavior in {b.code for p in matrix.benchmark.file.pillars for b in p.behaviors if b.critical}
+            times = len(loaded.scenario.conditions) if critical else 2
+            assert set(Counter((case.pair, case.member) for case in own).values()) == {times}
         if loaded.scenario.mode == "label":
             assert len(own) == 2 * len(loaded.messages.pairs)
 

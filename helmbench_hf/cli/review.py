@@ -1,0 +1,77 @@
+"""`helmbench content sheet`, `read`, `agreement`: blind reading of the authored messages."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from helmbench_hf.cli.content import Json, fail
+
+Content = Annotated[Path | None, typer.Option("--content", help="Authored files (default: those of helmbench).")]
+Scenarios = Annotated[str, typer.Option("--only", help="Scenarios whose code starts with this, e.g. P1-B1.")]
+
+
+def sheet(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the sheets and the key, which readers must not see.")],
+    content: Content = None,
+    only: Scenarios = "",
+    seed: Annotated[int, typer.Option("--seed", help="Order of the messages.")] = 1,
+    parts: Annotated[int, typer.Option("--parts", min=1, help="Number of sheets.")] = 1,
+) -> None:
+    """Write the messages shuffled and without labels, for readers who did not write them."""
+    from helmbench_hf.content.load import default_root, load_benchmark
+    from helmbench_hf.matrix.review import items, write_sheet
+
+    found = items(load_benchmark(content or default_root()), only)
+    if not found:
+        fail(f"no scenario starts with {only}")
+    for path in write_sheet(found, out, seed, parts):
+        typer.echo(path)
+    typer.echo(f"{len(found)} messages; answers: JSON, number -> answer, severity (0 to 10), category, odd (why it reads odd)")
+
+
+def read(
+    answers: Annotated[Path, typer.Argument(help="One reader's answers as JSON.")],
+    sheet: Annotated[Path, typer.Option("--sheet", help="The folder that `sheet` wrote.")],
+    reader: Annotated[str, typer.Option("--reader", help="A name for the reader, e.g. `blind reader 1`.")],
+    kind: Annotated[str, typer.Option("--kind", help="model or human.")] = "model",
+    content: Content = None,
+) -> None:
+    """Keep one reader's answers beside the authored files."""
+    from helmbench_hf.content.load import default_root
+    from helmbench_hf.matrix.review import ReviewError, read_answers, store
+
+    if kind not in {"model", "human"}:
+        fail("--kind is model or human")
+    try:
+        found = read_answers(sheet, answers, reader, kind, dt.date.today().isoformat())
+    except (ReviewError, OSError, json.JSONDecodeError) as error:
+        fail(error)
+    store(content or default_root(), found)
+    typer.echo(f"{sum(map(len, found.values()))} reads of {len(found)} scenarios are kept")
+
+
+def agreement(content: Content = None, only: Scenarios = "", as_json: Json = False) -> None:
+    """Say how far blind readers agree with the gold, and list what they dispute."""
+    from helmbench_hf.content.load import default_root, load_benchmark
+    from helmbench_hf.matrix.review import agreement as rows_of
+
+    rows = rows_of(load_benchmark(content or default_root()), only)
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    settled = [row for row in rows if row["gold"] is not None]
+    reads = sum(row["readers"] for row in settled)
+    agree = sum(row["agree"] for row in settled)
+    for row in settled:
+        for said in row["reads"]:
+            if said["answer"] != row["gold"]:
+                place = f"{row['scenario']}-{row['perturbation']}"
+                typer.echo(f"{place}: gold {row['gold']}, {said['reader']} {said['answer']} {said['odd']}".rstrip())
+    unread = sum(row["readers"] == 0 for row in rows)
+    share = f"{agree / reads:.1%}" if reads else "nothing read"
+    typer.echo(f"{agree} of {reads} reads agree ({share}); {len(rows)} messages, {unread} not read as they stand now")
