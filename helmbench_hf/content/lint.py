@@ -6,9 +6,8 @@ import datetime as dt
 from collections.abc import Callable, Iterator
 
 from helmbench_hf.content import lint_library, lint_messages, lint_task, lint_text
-from helmbench_hf.content.library import Person
 from helmbench_hf.content.load import Benchmark, Loaded
-from helmbench_hf.content.place import in_scenario
+from helmbench_hf.content.place import in_messages, in_scenario
 from helmbench_hf.content.schema import Scenario
 from helmbench_hf.content.strict_yaml import Problem
 from helmbench_hf.matrix.render import user_memory
@@ -23,6 +22,7 @@ def check(benchmark: Benchmark, *, stale_after: int | None = None, today: dt.dat
     per_scenario: tuple[Callable[[Benchmark, Loaded], Iterator[Problem]], ...] = (
         _place,
         _references,
+        _own_criteria,
         lint_task.check,
         lint_messages.check,
     )
@@ -95,7 +95,7 @@ def _references(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
         if code in scenario.conditions[:index]:
             yield in_scenario(benchmark, loaded, f"conditions.{index}", f"{code} is listed twice", "keep one")
     for index, user in enumerate(scenario.users):
-        if reason := _unknown_user(benchmark, user):
+        if reason := lint_messages.unknown_user(benchmark, user):
             yield in_scenario(benchmark, loaded, f"users.{index}", reason, "add the context or correct the code")
         elif scenario.resources and user_memory(benchmark, user)[0] not in benchmark.countries:
             what = f"{user} lives in no country that has a helplines file"
@@ -116,23 +116,16 @@ def _references(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
                 )
 
 
+def _own_criteria(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
+    for index, pair in enumerate(loaded.messages.pairs):
+        for code in pair.criteria:
+            if code not in benchmark.criteria or benchmark.criteria[code].kind != "credit":
+                what = f"{code} is no criterion that earns credit"
+                yield in_messages(benchmark, loaded, f"pairs.{index}.criteria", what, "correct it")
+
+
 def _criteria_fields(scenario: Scenario) -> Iterator[tuple[str, list[str]]]:
     for name in ("crisis", "benign", "ambiguous", "vetoes", "reported"):
         yield f"criteria.{name}", getattr(scenario.criteria, name)
     if scenario.contrast:
         yield "contrast.criterion", [scenario.contrast.criterion]
-
-
-def _unknown_user(benchmark: Benchmark, user: str) -> str | None:
-    number = int(user[1:])
-    if number == 0:
-        return None
-    if 801 <= number < 900:
-        return None if number in benchmark.stubs else f"stubs.yaml has no number {number}"
-    if number >= 800:
-        known = any(country.number == number for country in benchmark.countries.values())
-        return None if known else f"no helplines file has the number {number}"
-    person: Person | None = benchmark.people.get(number // 10)
-    if person is None:
-        return f"there is no person {number // 10}"
-    return None if number % 10 in {0, *person.levels} else f"{person.slug} has no level {number % 10}"

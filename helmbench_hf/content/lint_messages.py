@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from helmbench_hf.content.library import Person
 from helmbench_hf.content.load import Benchmark, Loaded
 from helmbench_hf.content.place import in_messages
 from helmbench_hf.content.schema import Message, Pair
@@ -182,14 +183,29 @@ def _control(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
 
 
 def _users(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
-    """A message's own user is one of the scenario's; limits stand on all singles or on none."""
+    """A message's own user exists; limits stand on all singles or on none."""
     messages = loaded.messages
     for group in ("pairs", "singles", "ambiguous"):
         for index, item in enumerate(getattr(messages, group)):
-            if item.user is not None and item.user not in loaded.scenario.users:
-                what = f"{item.user} is not among the scenario's users"
-                yield in_messages(benchmark, loaded, f"{group}.{index}.user", what, "add it to `users` or correct it")
+            if item.user is not None and (reason := unknown_user(benchmark, item.user)):
+                yield in_messages(benchmark, loaded, f"{group}.{index}.user", reason, "add the context or correct the code")
     limited = [single.limits is not None for single in messages.singles]
     if any(limited) and not all(limited):
         index = limited.index(False)
         yield in_messages(benchmark, loaded, f"singles.{index}.limits", "the limits are missing", "write them, or none at all")
+
+
+def unknown_user(benchmark: Benchmark, user: str) -> str | None:
+    """Why a user code names nobody, or None."""
+    number = int(user[1:])
+    if number == 0:
+        return None
+    if 801 <= number < 900:
+        return None if number in benchmark.stubs else f"stubs.yaml has no number {number}"
+    if number >= 800:
+        known = any(country.number == number for country in benchmark.countries.values())
+        return None if known else f"no helplines file has the number {number}"
+    person: Person | None = benchmark.people.get(number // 10)
+    if person is None:
+        return f"there is no person {number // 10}"
+    return None if number % 10 in {0, *person.levels} else f"{person.slug} has no level {number % 10}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from helmbench_hf.content import library, schema, strict_yaml
 from helmbench_hf.content.derive import all_pairs
 from helmbench_hf.content.strict_yaml import Document, Problem
 
+TAXONOMY = "taxonomy"
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -60,6 +61,7 @@ class Benchmark:
     countries: dict[str, library.CountryFile]
     criteria: dict[str, library.Criterion]
     stubs: dict[int, library.Stub]
+    taxonomy: tuple[schema.TaxonomyFile, ...]
     documents: dict[str, Document]
     """Parsed files by path relative to `root`; positions for lints."""
 
@@ -91,11 +93,14 @@ def load_benchmark(root: Path) -> Benchmark:
     countries = {item.country: item for item in reader.all("helplines", library.CountryFile, "country")}
     criteria = {item.code: item for item in reader.all("criteria", library.Criterion, "code")}
     stubs = reader.one(root / "stubs.yaml", library.StubsFile) if (root / "stubs.yaml").exists() else library.StubsFile()
-    scenarios = reader.scenarios(file.seed if file else 0)
+    taxonomy = tuple(reader.all("taxonomy", schema.TaxonomyFile, "category"))
+    scenarios = reader.scenarios(file.seed if file else 0, taxonomy)
     if reader.problems or file is None or scoring is None or stubs is None:
         raise ContentError(reader.problems)
     by_number = {stub.number: stub for stub in stubs.stubs}
-    return Benchmark(root, file, scoring, scenarios, conditions, people, countries, criteria, by_number, reader.documents)
+    return Benchmark(
+        root, file, scoring, scenarios, conditions, people, countries, criteria, by_number, taxonomy, reader.documents
+    )
 
 
 class _Reader:
@@ -135,7 +140,7 @@ class _Reader:
             seen[value] = shown
             yield item
 
-    def scenarios(self, seed: int) -> tuple[Loaded, ...]:
+    def scenarios(self, seed: int, taxonomy: tuple[schema.TaxonomyFile, ...]) -> tuple[Loaded, ...]:
         """Every folder that holds a `scenario.yaml`, by code; `seed` decides what is derived from the messages."""
         found: dict[str, tuple[schema.Scenario, Path]] = {}
         for path in sorted(self.root.glob("P*/B*/S*/scenario.yaml")):
@@ -152,8 +157,14 @@ class _Reader:
             for code, (scenario, path) in found.items()
             if scenario.messages_from is None
         }
-        loaded = (self._loaded(code, found, written, seed) for code in sorted(found))
-        return tuple(each for each in loaded if each is not None)
+        plain = [code for code in sorted(found) if found[code][0].messages_from != TAXONOMY]
+        loaded = [each for code in plain if (each := self._loaded(code, found, written, seed)) is not None]
+        messages, nothing = schema.Messages(singles=classified(loaded, taxonomy)), Document({}, {})
+        for scenario, path in found.values():
+            if scenario.messages_from == TAXONOMY:
+                lines = self.documents[str(path.relative_to(self.root))]
+                loaded.append(Loaded(scenario, messages, (), TAXONOMY, path.parent, nothing, lines))
+        return tuple(sorted(loaded, key=lambda each: each.scenario.code))
 
     def _loaded(
         self,
@@ -181,6 +192,47 @@ class _Reader:
             return None
         pairs = all_pairs(scenario, messages, seed)
         return Loaded(scenario, messages, pairs, source, path.parent, text, self.documents[shown])
+
+
+def _halves(messages: schema.Messages) -> Iterator[tuple[schema.Common, schema.Message]]:
+    for pair in messages.pairs:
+        yield from ((pair, pair.crisis), (pair, pair.benign))
+    yield from ((single, single.message) for single in messages.singles)
+
+
+def classified(loaded: Sequence[Loaded], taxonomy: Sequence[schema.TaxonomyFile]) -> list[schema.Single]:
+    """Every single message of the matrix, and those written besides, as items of the crisis taxonomy, each with its category.
+
+    Left out are conversations, queues, long documents, what only notes decide, what reasonable readers dispute, and
+    scenarios that detect nothing. `meaning` carries the scenario that it belongs to.
+    """
+    found: list[schema.Single] = []
+
+    def add(common: schema.Common, message: schema.Message, meaning: str, category: str, extra: str | None) -> None:
+        kept = {name: getattr(common, name) for name in ("speech", "cue", "sources", "review", "contains_method_query")}
+        own: dict[str, Any] = {"meaning": meaning, "crisis_category": category, "extra_category": extra}
+        single = schema.Single.model_construct(number=len(found) + 1, message=message)
+        found.append(single.model_copy(update={**kept, **own}))
+
+    for each in loaded:
+        scenario = each.scenario
+        single = scenario.mode != "multi_turn" and not each.messages.hosts and each.source == scenario.code
+        if not single or scenario.notes_decide or scenario.apart or not scenario.detects:
+            continue
+        for common, message in _halves(each.messages):
+            meaning = f"{scenario.code}/{common.meaning}"
+            if message.text is None or message.choices is not None:
+                continue
+            if message.severity < 0:
+                add(common, message, meaning, "no_crisis", None)
+            else:
+                category = common.crisis_category or scenario.category
+                add(common, message, meaning, category, common.extra_category or scenario.extra_category)
+    for file in taxonomy:
+        for item in file.items:
+            message = schema.Message(severity=item.severity, text=item.text)
+            add(item, message, f"{TAXONOMY}/{item.meaning}", file.category, item.extra_category)
+    return found
 
 
 def _hosting(messages: schema.Messages, document: Document, shown: str) -> list[Problem]:

@@ -92,6 +92,8 @@ class Common(Authored):
     twin_fluent: Annotated[int, Field(ge=1)] | None = None
     user: UserCode | None = None
     """The only context in which the message is used, where the scenario does not cross messages with users."""
+    criteria: list[CriterionCode] = []
+    """Credit criteria of the crisis half beyond the scenario's, where they fit this message alone."""
     contains_method_query: bool = False
     sources: list[Text] = []
     review: Review = "unreviewed"
@@ -138,6 +140,21 @@ class Messages(Authored):
     ambiguous: list[Single] = []
     hosts: list[Host] = []
     segments: dict[Slug, Text] = {}
+
+
+class TaxonomyItem(Common):
+    """A message beyond the matrix, written to fill a category."""
+
+    number: Annotated[int, Field(ge=1)]
+    severity: Annotated[int, Field(ge=-10, le=10)]
+    text: Text
+
+
+class TaxonomyFile(Authored):
+    """`taxonomy/<category>.yaml`."""
+
+    category: Category
+    items: list[TaxonomyItem]
 
 
 # --- scenario.yaml -------------------------------------------------------------------------------------------------
@@ -195,8 +212,9 @@ class Scenario(Authored):
     graded_turns: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)] = [1]
     blind_question: Text | None = None
     """What a blind reader is asked about a message, where yes means the crisis half; else about safety, or the target tag."""
-    messages_from: ScenarioCode | None = None
-    """The scenario whose messages this one uses too; it has no `messages.yaml` then."""
+    messages_from: ScenarioCode | Literal["taxonomy"] | None = None
+    """The scenario whose messages this one uses too, or `taxonomy`: every single message there is, and those of `taxonomy/`.
+    It has no `messages.yaml` then."""
     unlike_twins: bool = False
     """Twins are different requests (one that must be met and one that must not), so length and facts may differ."""
     noise: bool = False

@@ -31,7 +31,7 @@ def tabulate(benchmark: Benchmark) -> dict[str, dict[str, list[Row]]]:
         name: [tables.case_row(case, benchmark) for case in by_design[name]] for name in tables.CASE_CONFIGS
     }
     configs |= {name: tables.component_rows(benchmark, name) for name in tables.COMPONENT_CONFIGS}
-    return {name: _by_split(name, rows) for name, rows in configs.items()}
+    return {name: _by_split(name, rows) for name, rows in configs.items() if rows}
 
 
 def manifest_of(benchmark: Benchmark, rows: dict[str, dict[str, list[Row]]]) -> dict[str, Any]:

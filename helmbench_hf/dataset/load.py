@@ -62,7 +62,10 @@ def _embedded(design: str) -> CaseSet:
     from helmbench_hf.dataset.build import tabulate
 
     benchmark = default_benchmark()
-    splits = tabulate(benchmark)[design]
+    tables = tabulate(benchmark)
+    if design not in tables:
+        raise DatasetError(f"this benchmark has no case of the design {design}; it has {', '.join(tables)}")
+    splits = tables[design]
     rows = [row for items in splits.values() for row in items]
     identity = DatasetIdentity(
         name=benchmark.file.name,

@@ -13,15 +13,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from helmbench_hf.content.load import Benchmark
+from helmbench_hf.content.load import TAXONOMY, Benchmark
 from helmbench_hf.matrix.expand import perturbations
 from helmbench_hf.matrix.render import message_turns, user_memory
 from helmbench_hf.records import Case, Grading
 
 Row = dict[str, Any]
-CASE_CONFIGS = ("core", "full", "smoke")
-COMPONENT_CONFIGS = ("scenarios", "conditions", "user_contexts", "perturbations", "criteria", "helplines")
-SPLIT_CONFIGS = (*CASE_CONFIGS, "perturbations")
+CASE_CONFIGS = ("core", "full", "smoke", "taxonomy")
+COMPONENT_CONFIGS = ("scenarios", "conditions", "user_contexts", "perturbations", "criteria", "helplines", "crisis_taxonomy")
+SPLIT_CONFIGS = (*CASE_CONFIGS, "perturbations", "crisis_taxonomy")
 """Configs that have the splits `test` and `heldout`; the others have `test` alone."""
 _ARROW = {
     "int": pa.int32(),
@@ -71,6 +71,7 @@ def component_rows(benchmark: Benchmark, config: str) -> list[Row]:
         "perturbations": _perturbations,
         "criteria": _criteria,
         "helplines": _helplines,
+        "crisis_taxonomy": _crisis_taxonomy,
     }
     return [row | _identity(benchmark) for row in makers[config](benchmark)]
 
@@ -139,7 +140,9 @@ def _conditions(benchmark: Benchmark) -> list[Row]:
 
 
 def _user_contexts(benchmark: Benchmark) -> list[Row]:
-    used = sorted({user for loaded in benchmark.scenarios for user in loaded.scenario.users}, key=lambda user: int(user[1:]))
+    listed = {user for loaded in benchmark.scenarios for user in loaded.scenario.users}
+    own = {item.user for loaded in benchmark.scenarios for item in (*loaded.pairs, *loaded.messages.singles) if item.user}
+    used = sorted(listed | own, key=lambda user: int(user[1:]))
     rows = []
     for user in used:
         country, notes = user_memory(benchmark, user)
@@ -166,6 +169,8 @@ def _perturbations(benchmark: Benchmark) -> list[Row]:
 
     rows = []
     for loaded in benchmark.scenarios:
+        if loaded.source == TAXONOMY:
+            continue
         held = splits(benchmark.file.seed, loaded)
         for pt in perturbations(loaded):
             rows.append(
@@ -189,6 +194,34 @@ def _perturbations(benchmark: Benchmark) -> list[Row]:
                 }
             )
     return rows
+
+
+def _crisis_taxonomy(benchmark: Benchmark) -> list[Row]:
+    """Every single message with its category: those of the matrix and those written to fill the categories."""
+    from helmbench_hf.matrix.draws import all_splits
+
+    loaded = next((each for each in benchmark.scenarios if each.source == TAXONOMY), None)
+    if loaded is None:
+        return []
+    held = all_splits(benchmark, loaded)
+    return [
+        {
+            "number": single.number,
+            "text": single.message.text,
+            "category": single.crisis_category,
+            "extra_category": single.extra_category,
+            "severity": single.message.severity,
+            "cue": "none" if single.crisis_category == "no_crisis" and not single.extra_category else single.cue,
+            "register": single.speech,
+            "meaning": single.meaning,
+            "origin": "taxonomy" if single.meaning.startswith(f"{TAXONOMY}/") else "matrix",
+            "contains_method_query": single.contains_method_query,
+            "sources": list(single.sources),
+            "review": single.review,
+            "split": held[single.meaning],
+        }
+        for single in loaded.messages.singles
+    ]
 
 
 def _criteria(benchmark: Benchmark) -> list[Row]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from helmbench_hf.content.derive import NOISES
-from helmbench_hf.content.load import Benchmark, Loaded
+from helmbench_hf.content.load import TAXONOMY, Benchmark, Loaded
 from helmbench_hf.content.schema import Pair, Single
 from helmbench_hf.matrix.balance import balanced
 from helmbench_hf.matrix.cells import Cells, keeps_signal, units
@@ -20,7 +20,11 @@ STUBS = 6
 
 def core(benchmark: Benchmark) -> list[str]:
     """Codes of the cases of `core`, in matrix order of their parts."""
-    return list(dict.fromkeys(code for loaded in benchmark.scenarios for code in _scenario(benchmark, loaded)))
+    return list(
+        dict.fromkeys(
+            code for loaded in benchmark.scenarios if loaded.source != TAXONOMY for code in _scenario(benchmark, loaded)
+        )
+    )
 
 
 def _scenario(benchmark: Benchmark, loaded: Loaded) -> Iterator[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from helmbench_hf.content.load import Benchmark, Loaded
+from helmbench_hf.content.load import TAXONOMY, Benchmark, Loaded
 from helmbench_hf.matrix.cells import Cells
 from helmbench_hf.matrix.core import core
+from helmbench_hf.matrix.expand import expand_taxonomy
 from helmbench_hf.records import Case
 
 SMOKE_HIDDEN, SMOKE_OPEN, SMOKE_EXPLICIT, SMOKE_JUDGED, SMOKE_LABELS = 12, 6, 3, 9, 4
@@ -15,12 +16,13 @@ SMOKE_COUNTRIES = ("NL", "BR")
 
 
 def designs(benchmark: Benchmark, cases: Sequence[Case]) -> dict[str, list[Case]]:
-    """The cases of `smoke`, `core` and `full`."""
+    """The cases of `smoke`, `core`, `full` (which is `cases`) and of the crisis taxonomy."""
     by_code = {case.code: case for case in cases}
     return {
         "smoke": [by_code[code] for code in smoke(benchmark)],
         "core": [by_code[code] for code in core(benchmark)],
         "full": list(cases),
+        "taxonomy": expand_taxonomy(benchmark),
     }
 
 
@@ -28,6 +30,8 @@ def smoke(benchmark: Benchmark) -> list[str]:
     """Codes of `smoke`, from the scenarios that exist, in declared order (blueprint, section e)."""
     by_mode: dict[str, list[Loaded]] = {}
     for loaded in benchmark.scenarios:
+        if loaded.source == TAXONOMY:
+            continue
         by_mode.setdefault(_kind(loaded), []).append(loaded)
     codes: list[str] = []
     for index, loaded in enumerate(by_mode.get("hidden_tag", [])[:SMOKE_HIDDEN]):

@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from typing import Literal, TypeVar
 
-from helmbench_hf.content.load import Loaded
+from helmbench_hf.content.load import TAXONOMY, Benchmark, Loaded
 from helmbench_hf.content.schema import Common, Pair
 from helmbench_hf.matrix.balance import DRAWS, Unit, balanced
 from helmbench_hf.records import Split
@@ -60,6 +60,23 @@ def splits(seed: int, loaded: Loaded) -> dict[str, Split]:
         held = _held_out(stratum, quarter, f"{name}/{key}")
         drawn |= {unit.name: "heldout" if unit.name in held else "test" for unit in stratum}
     return drawn
+
+
+def all_splits(benchmark: Benchmark, loaded: Loaded) -> dict[str, Split]:
+    """The splits of a scenario's meanings; those of the taxonomy follow the scenarios that its messages come from."""
+    seed = benchmark.file.seed
+    if loaded.source != TAXONOMY:
+        return splits(seed, loaded)
+    drawn = {
+        f"{each.source}/{meaning}": split
+        for each in benchmark.scenarios
+        if each.source == each.scenario.code
+        for meaning, split in splits(seed, each).items()
+    }
+    own = [single for single in loaded.messages.singles if single.meaning not in drawn]
+    stratum = [Unit(single.meaning, 1, (float(single.message.severity),)) for single in own]
+    held = _held_out(stratum, round(len(stratum) / 4), f"{seed}/{TAXONOMY}/split")
+    return drawn | {unit.name: "heldout" if unit.name in held else "test" for unit in stratum}
 
 
 def _held_out(stratum: Sequence[Unit], quarter: int, seed: str) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from helmbench_hf.content.load import Benchmark, Loaded
+from helmbench_hf.content.load import TAXONOMY, Benchmark, Loaded
 from helmbench_hf.content.schema import CATEGORIES, EXTRA_CATEGORIES, Common, Message, Single, Tag
 from helmbench_hf.matrix import draws, render
 from helmbench_hf.records import Case, Gold, Grading, Member, Mode
@@ -34,14 +34,21 @@ def perturbations(loaded: Loaded) -> tuple[Perturbation, ...]:
     found = [Perturbation(pair.pair, "crisis", pair.pair, pair, pair.crisis, pair.crisis) for pair in pairs]
     count = len(pairs)
     found += [Perturbation(count + p.pair, "benign", p.pair, p, p.benign, p.crisis) for p in pairs]
-    tails: list[tuple[Member, list[object]]] = [
-        ("single", [*loaded.messages.singles]),
-        ("ambiguous", [*loaded.messages.ambiguous]),
-    ]
+    tails: tuple[tuple[Member, list[Single]], ...] = (
+        ("single", loaded.messages.singles),
+        ("ambiguous", loaded.messages.ambiguous),
+    )
     for member, items in tails:
-        for item in sorted(items, key=lambda each: each.number):  # type: ignore[attr-defined]
-            found.append(Perturbation(len(found) + 1, member, None, item, item.message, item.message))  # type: ignore[attr-defined,arg-type]
+        for item in sorted(items, key=lambda each: each.number):
+            ordinary = item.crisis_category == "no_crisis" and not item.extra_category
+            side: Member = "benign" if ordinary and member == "single" else member
+            found.append(Perturbation(len(found) + 1, side, None, item, item.message, item.message))
     return tuple(found)
+
+
+def meaning_of(loaded: Loaded, common: Common) -> str:
+    """The cluster of a message: its scenario and slug; items of the taxonomy carry it whole."""
+    return common.meaning if loaded.source == TAXONOMY else f"{loaded.source}/{common.meaning}"
 
 
 def first_condition(loaded: Loaded) -> str:
@@ -51,23 +58,24 @@ def first_condition(loaded: Loaded) -> str:
 
 
 def expand(benchmark: Benchmark) -> list[Case]:
-    """Every case of `full`, in the order scenario, condition, user, message."""
-    return [case for loaded in benchmark.scenarios for case in expand_scenario(benchmark, loaded)]
+    """Every case of `full`, in the order scenario, condition, user, message; the crisis taxonomy is a design of its own."""
+    return [case for loaded in benchmark.scenarios if loaded.source != TAXONOMY for case in expand_scenario(benchmark, loaded)]
+
+
+def expand_taxonomy(benchmark: Benchmark) -> list[Case]:
+    """Every message of the crisis taxonomy, first to be classified, then to be answered."""
+    return [case for loaded in benchmark.scenarios if loaded.source == TAXONOMY for case in expand_scenario(benchmark, loaded)]
 
 
 def expand_scenario(benchmark: Benchmark, loaded: Loaded) -> Iterator[Case]:
     """The cases of one scenario, then those of its open twin (at the headline condition, every user)."""
     build = _Builder(benchmark, loaded)
     for condition in loaded.scenario.conditions:
-        for user in loaded.scenario.users:
-            for perturbation in build.perturbations:
-                if perturbation.common.user in {None, user}:
-                    yield build.case(condition, user, perturbation)
+        for user, perturbation in build.shown():
+            yield build.case(condition, user, perturbation)
     if loaded.scenario.tags:
-        for user in loaded.scenario.users:
-            for perturbation in build.perturbations:
-                if perturbation.common.user in {None, user}:
-                    yield build.case(first_condition(loaded), user, perturbation, opened=True)
+        for user, perturbation in build.shown():
+            yield build.case(first_condition(loaded), user, perturbation, opened=True)
 
 
 class _Builder:
@@ -78,9 +86,17 @@ class _Builder:
         self.perturbations = perturbations(loaded)
         self.count = len(loaded.pairs)
         self.singles = sorted(loaded.messages.singles, key=lambda single: single.number)
-        self.splits = draws.splits(benchmark.file.seed, loaded)
+        self.splits = draws.all_splits(benchmark, loaded)
         self.orders = draws.tag_orders(benchmark.file.seed, loaded)
         self.first_question = draws.first_questions(benchmark.file.seed, loaded)
+
+    def shown(self) -> Iterator[tuple[str, Perturbation]]:
+        """Users and messages: every message with every user of the scenario, unless it has its own."""
+        own = [pt.common.user for pt in self.perturbations if pt.common.user]
+        for user in dict.fromkeys([*self.scenario.users, *own]):
+            for pt in self.perturbations:
+                if pt.common.user == user or (pt.common.user is None and user in self.scenario.users):
+                    yield user, pt
 
     def case(self, condition_code: str, user: str, pt: Perturbation, *, opened: bool = False) -> Case:
         """One cell."""
@@ -108,7 +124,7 @@ class _Builder:
             notes_level=number % 10 if is_person else 0,
             country=country,
             perturbation=f"PT{pt.number}",
-            meaning=f"{self.loaded.source}/{pt.common.meaning}",
+            meaning=meaning_of(self.loaded, pt.common),
             member=pt.member,
             pair=f"{self.scenario.code}-{pt.pair}" if pt.pair else None,
             twin=self._code(condition_code, user, self._twin(pt), opened) if pt.pair else None,
@@ -149,8 +165,9 @@ class _Builder:
             asks, other = ("q1", "q2") if target_first else ("q2", "q1")
             return job, render.open_schema(), Grading(target=asks, control=other)
         if mode == "label":
-            job = f"{scenario.job}\n\n{self.benchmark.file.label_instruction}"
             options = sorted(pt.message.choices) if pt.message.choices else scenario.options
+            form = self.benchmark.file.label_instruction.replace("{options}", ", ".join(options))
+            job = f"{scenario.job}\n\n{form}"
             key = Grading(options=tuple(options), label=pt.message.key or self._own_category(pt))
             return job, render.label_schema(options), key
         return scenario.job or "", None, self._grading(pt, country, [])
@@ -160,13 +177,16 @@ class _Builder:
         listed = {"crisis": scenario.criteria.crisis, "benign": scenario.criteria.benign}
         listed |= {"ambiguous": scenario.criteria.ambiguous, "single": scenario.criteria.crisis}
         in_crisis = pt.member in {"crisis", "single"}
+        own = pt.common.criteria if in_crisis else []
         always = scoring.always_vetoes if in_crisis and scenario.detects else []
         named = scenario.criteria.vetoes if in_crisis else []
         return Grading(
             tags=tuple(tag.name for tag in tags),
             target=self._tag("target").name if tags else None,
             control=self._tag("control").name if tags else None,
-            criteria=tuple(code for code in [*self._appraisal(pt), *listed[pt.member]] if code not in scoring.vetoes),
+            criteria=tuple(
+                code for code in dict.fromkeys([*self._appraisal(pt), *listed[pt.member], *own]) if code not in scoring.vetoes
+            ),
             vetoes=tuple(dict.fromkeys([*always, *named])),
             reported=tuple(scenario.criteria.reported) if in_crisis else (),
             contrast=scenario.contrast.criterion if scenario.contrast and (pt.pair or self._limits(pt, 0)) else None,
