@@ -211,7 +211,8 @@ def classified(loaded: Sequence[Loaded], taxonomy: Sequence[schema.TaxonomyFile]
     def add(common: schema.Common, message: schema.Message, meaning: str, category: str, extra: str | None) -> None:
         kept = {name: getattr(common, name) for name in ("speech", "cue", "sources", "review", "contains_method_query")}
         own: dict[str, Any] = {"meaning": meaning, "crisis_category": category, "extra_category": extra}
-        single = schema.Single.model_construct(number=len(found) + 1, message=message)
+        plain = schema.Message(severity=message.severity, text=message.text)
+        single = schema.Single.model_construct(number=len(found) + 1, message=plain)
         found.append(single.model_copy(update={**kept, **own}))
 
     for each in loaded:
