@@ -66,9 +66,14 @@ def items(benchmark: Benchmark, only: str = "") -> list[Item]:
     return [
         item
         for loaded in benchmark.scenarios
-        if loaded.source == loaded.scenario.code and loaded.scenario.code.startswith(only)
+        if loaded.source == loaded.scenario.code and loaded.scenario.code.startswith(only) and not _by_registry(loaded)
         for item in _items(benchmark, loaded)
     ]
+
+
+def _by_registry(loaded: Loaded) -> bool:
+    """Whether a number is right is looked up, not read."""
+    return loaded.scenario.resources and bool(loaded.pairs)
 
 
 def _items(benchmark: Benchmark, loaded: Loaded) -> Iterable[Item]:
@@ -109,10 +114,18 @@ def write_sheet(found: Sequence[Item], folder: Path, seed: int, parts: int = 1) 
     size = -(-len(order) // parts)
     for part in range(parts):
         numbers = range(part * size + 1, min((part + 1) * size, len(order)) + 1)
-        blocks = [f"=== item {n}\nQUESTION: {found[order[n - 1]].question}\n---\n{found[order[n - 1]].text}\n" for n in numbers]
         paths.append(folder / f"sheet-{part + 1}.md")
-        paths[-1].write_text("\n".join(blocks), encoding="utf-8")
+        paths[-1].write_text(_sheet({n: found[order[n - 1]] for n in numbers}), encoding="utf-8")
     return paths
+
+
+def _sheet(numbered: Mapping[int, Item]) -> str:
+    """The questions once, each with a name, then the messages, each with the name of its question."""
+    names: dict[str, str] = {}
+    for item in numbered.values():
+        names.setdefault(item.question, f"Q{len(names) + 1}")
+    questions = [f"=== question {name}\n{question}\n" for question, name in names.items()]
+    return "\n".join([*questions, *(f"=== item {n} ({names[item.question]})\n{item.text}\n" for n, item in numbered.items())])
 
 
 def read_answers(folder: Path, answers: Path, reader: str, kind: str, date: str) -> dict[str, list[Read]]:
