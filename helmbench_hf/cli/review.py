@@ -5,14 +5,26 @@ from __future__ import annotations
 import datetime as dt
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from helmbench_hf.cli.content import Json, fail
 
+if TYPE_CHECKING:
+    from helmbench_hf.content.load import Benchmark
+
 Content = Annotated[Path | None, typer.Option("--content", help="Authored files (default: those of helmbench).")]
 Scenarios = Annotated[str, typer.Option("--only", help="Scenarios whose code starts with this, e.g. P1-B1.")]
+
+
+def _benchmark(content: Path | None) -> Benchmark:
+    from helmbench_hf.content.load import ContentError, default_root, load_benchmark
+
+    try:
+        return load_benchmark(content or default_root())
+    except ContentError as error:
+        fail(error)
 
 
 def sheet(
@@ -23,10 +35,9 @@ def sheet(
     parts: Annotated[int, typer.Option("--parts", min=1, help="Number of sheets.")] = 1,
 ) -> None:
     """Write the messages shuffled and without labels, for readers who did not write them."""
-    from helmbench_hf.content.load import default_root, load_benchmark
     from helmbench_hf.matrix.review import items, write_sheet
 
-    found = items(load_benchmark(content or default_root()), only)
+    found = items(_benchmark(content), only)
     if not found:
         fail(f"no scenario starts with {only}")
     for path in write_sheet(found, out, seed, parts):
@@ -57,10 +68,9 @@ def read(
 
 def agreement(content: Content = None, only: Scenarios = "", as_json: Json = False) -> None:
     """Say how far blind readers agree with the gold, and list what they dispute."""
-    from helmbench_hf.content.load import default_root, load_benchmark
     from helmbench_hf.matrix.review import agreement as rows_of
 
-    rows = rows_of(load_benchmark(content or default_root()), only)
+    rows = rows_of(_benchmark(content), only)
     if as_json:
         typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
         return
