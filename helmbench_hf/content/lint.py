@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator
 
-from helmbench_hf.content import lint_library, lint_messages, lint_task, lint_text
+from helmbench_hf.content import lint_corpus, lint_library, lint_messages, lint_task, lint_text
 from helmbench_hf.content.load import Benchmark, Loaded
 from helmbench_hf.content.place import in_messages, in_scenario
 from helmbench_hf.content.schema import Scenario
@@ -29,7 +29,7 @@ def check(benchmark: Benchmark, *, stale_after: int | None = None, today: dt.dat
     for loaded in benchmark.scenarios:
         for lint in per_scenario:
             problems += lint(benchmark, loaded)
-    return problems + list(lint_text.check(benchmark))
+    return [*problems, *lint_text.check(benchmark), *lint_corpus.check(benchmark, lint_text.texts_of(benchmark))]
 
 
 def _strays(benchmark: Benchmark) -> Iterator[Problem]:

@@ -39,7 +39,7 @@ class Text:
 def check(benchmark: Benchmark) -> Iterator[Problem]:
     """Every fault of wording."""
     own = [loaded for loaded in benchmark.scenarios if loaded.source == loaded.scenario.code]
-    texts = [text for loaded in own for text in _texts(loaded)]
+    texts = texts_of(benchmark)
     for text in texts:
         yield from _wording(benchmark, text)
     for loaded in own:
@@ -47,6 +47,12 @@ def check(benchmark: Benchmark) -> Iterator[Problem]:
         yield from _word_rate(benchmark, loaded, [text for text in texts if text.loaded is loaded])
         yield from _job(benchmark, loaded)
     yield from _resemblance(benchmark, texts)
+
+
+def texts_of(benchmark: Benchmark) -> list[Text]:
+    """Every authored message, aside, host and segment, each where it was written."""
+    own = (loaded for loaded in benchmark.scenarios if loaded.source == loaded.scenario.code)
+    return [text for loaded in own for text in _texts(loaded)]
 
 
 def _texts(loaded: Loaded) -> Iterator[Text]:

@@ -1,0 +1,125 @@
+"""Lints over all messages together: what could be told without reading, and what reads like its neighbor."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from helmbench_hf.content.lint_text import Text
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.content.place import in_messages
+from helmbench_hf.content.strict_yaml import Problem
+
+ALIKE = 0.6
+"""Largest Jaccard similarity of two messages' sets of words; shorter ones than `LEAST` words share them by chance."""
+LEAST = 6
+OPENING = 3
+SPREAD, SPREAD_FROM = 6.0, 40
+"""Least ratio of the 90th to the 10th percentile of characters in a pillar, where it has that many messages."""
+BAG_AUC, BAG_SCENARIOS = 0.65, 8
+"""Largest AUC of a word-bag classifier that was trained on the other scenarios, where there are that many."""
+
+
+def check(benchmark: Benchmark, texts: Sequence[Text]) -> Iterator[Problem]:
+    """Every fault of the messages as a body of text; hosts and segments are left out."""
+    messages = [text for text in texts if text.member != "host"]
+    yield from _alike(benchmark, messages)
+    yield from _openings(benchmark, messages)
+    yield from _spread(messages)
+    yield from _bag(benchmark, messages)
+
+
+def words(text: str) -> list[str]:
+    """Lower-case words."""
+    return re.findall(r"\w+", text.lower())
+
+
+def _alike(benchmark: Benchmark, texts: Sequence[Text]) -> Iterator[Problem]:
+    """No two messages of different meanings share most of their words (review of near-duplicates)."""
+    bags = [(text, bag) for text in texts if len(bag := frozenset(words(text.body))) >= LEAST]
+    bags.sort(key=lambda pair: len(pair[1]))
+    for index, (text, bag) in enumerate(bags):
+        for other, larger in bags[index + 1 :]:
+            if len(bag) < ALIKE * len(larger):
+                break
+            if text.meaning == other.meaning:
+                continue
+            share = len(bag & larger) / len(bag | larger)
+            if share > ALIKE:
+                what = f"{share:.0%} of its words are those of {other.meaning}"
+                yield in_messages(benchmark, text.loaded, text.field, what, "write one of the two anew")
+
+
+def _openings(benchmark: Benchmark, texts: Sequence[Text]) -> Iterator[Problem]:
+    """No two meanings of a scenario begin with the same three words."""
+    seen: dict[tuple[str, ...], Text] = {}
+    for text in texts:
+        key = (text.loaded.scenario.code, *words(text.body)[:OPENING])
+        first = seen.setdefault(key, text)
+        if len(key) == OPENING + 1 and first.meaning != text.meaning:
+            what = f"opens with `{' '.join(key[1:])}` like {first.meaning}"
+            yield in_messages(benchmark, text.loaded, text.field, what, "open differently")
+
+
+def spread(texts: Sequence[Text]) -> dict[str, float]:
+    """By pillar, the ratio of the 90th to the 10th percentile of message lengths in characters."""
+    lengths: dict[str, list[int]] = defaultdict(list)
+    for text in texts:
+        lengths[text.loaded.scenario.code[:2]].append(len(text.body))
+    found = {}
+    for pillar, values in sorted(lengths.items()):
+        values.sort()
+        if len(values) >= SPREAD_FROM:
+            found[pillar] = values[round(0.9 * (len(values) - 1))] / values[round(0.1 * (len(values) - 1))]
+    return found
+
+
+def _spread(texts: Sequence[Text]) -> Iterator[Problem]:
+    for pillar, ratio in spread(texts).items():
+        if ratio < SPREAD:
+            what = f"the long messages of {pillar} are only {ratio:.1f} times as long as the short ones"
+            yield Problem(pillar, 0, "", what, f"vary lengths until the 90th percentile is {SPREAD:.0f} times the 10th")
+
+
+def bag_auc(texts: Sequence[Text]) -> float | None:
+    """AUC of naive Bayes on words, crisis against benign, each scenario scored by what the others taught; None if too few.
+
+    Multinomial, add-one smoothing, length-normalized log odds (McCallum and Nigam 1998); pooled over scenarios.
+    """
+    halves = [text for text in texts if text.member in {"crisis", "benign"} and text.loaded.scenario.detects]
+    scenarios = sorted({text.loaded.scenario.code for text in halves})
+    if len(scenarios) < BAG_SCENARIOS:
+        return None
+    counts = [(text, Counter(words(text.body))) for text in halves]
+    total: dict[str, Counter[str]] = {"crisis": Counter(), "benign": Counter()}
+    for text, bag in counts:
+        total[text.member].update(bag)
+    scores: dict[str, list[float]] = {"crisis": [], "benign": []}
+    for scenario in scenarios:
+        own = [(text, bag) for text, bag in counts if text.loaded.scenario.code == scenario]
+        left = {member: Counter(bag) for member, bag in total.items()}
+        for text, bag in own:
+            left[text.member].subtract(bag)
+        sizes = {member: sum(bag.values()) + len(total["crisis"] | total["benign"]) for member, bag in left.items()}
+        for text, bag in own:
+            odds = sum(
+                n * math.log((left["crisis"][w] + 1) / sizes["crisis"] * sizes["benign"] / (left["benign"][w] + 1))
+                for w, n in bag.items()
+            )
+            scores[text.member].append(odds / max(1, sum(bag.values())))
+    return _auc(scores["crisis"], scores["benign"])
+
+
+def _auc(high: Sequence[float], low: Sequence[float]) -> float:
+    """Mann-Whitney estimate: how often a score of the first list exceeds one of the second; ties count half."""
+    wins = sum((a > b) + 0.5 * (a == b) for a in high for b in low)
+    return wins / (len(high) * len(low))
+
+
+def _bag(benchmark: Benchmark, texts: Sequence[Text]) -> Iterator[Problem]:
+    auc = bag_auc(texts)
+    if auc is not None and auc > BAG_AUC:
+        what = f"a word-bag classifier trained on other scenarios tells the halves apart (AUC {auc:.2f})"
+        yield Problem("", 0, "", what, f"spread the giveaway words over both halves until the AUC is {BAG_AUC} or less")
