@@ -71,6 +71,29 @@ def check(
     raise typer.Exit(1 if problems else 0)
 
 
+@app.command("counts")
+def counts(
+    content: Annotated[Path | None, typer.Option("--content", help="Authored files (default: those of helmbench).")] = None,
+) -> None:
+    """Print what the matrix contains beside what the blueprint planned; 1 where they differ without a reason."""
+    from helmbench_hf.content.load import ContentError, default_root, load_benchmark
+    from helmbench_hf.matrix import counts as counted
+
+    try:
+        benchmark = load_benchmark(content or default_root())
+    except ContentError as error:
+        fail(error)
+    for name, value in counted.totals(benchmark).items():
+        typer.echo(f"{name:14} {value}")
+    if benchmark.plan is None:
+        fail("there is no plan.yaml to hold the counts against")
+    for row in counted.table(benchmark, benchmark.plan):
+        typer.echo(f"{row[0]:9} " + " ".join(f"{cell:>10}" for cell in row[1:6]) + f"  {row[6]:26} {row[7]}")
+    problems = list(counted.check(benchmark, benchmark.plan))
+    typer.echo("\n".join(map(str, problems)) or "the counts are as planned")
+    raise typer.Exit(1 if problems else 0)
+
+
 def show(
     code: Annotated[str, typer.Argument(help="Case code, e.g. P1-B1-S1-C1-U11-PT4.")],
     dataset: Dataset = None,

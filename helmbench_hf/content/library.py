@@ -13,6 +13,7 @@ from helmbench_hf.content.schema import (
     Country,
     CriterionCode,
     Review,
+    ScenarioCode,
     Slug,
     Text,
     Track,
@@ -81,6 +82,25 @@ class StubsFile(Authored):
         if len({stub.number for stub in self.stubs}) < len(self.stubs):
             raise ValueError("two `stubs` have the same number")
         return self
+
+
+class Planned(Authored):
+    """What one scenario should hold, what the blueprint said (rows A, B, ambiguous, cases, open twins), and why they differ."""
+
+    pairs: int
+    singles: int
+    ambiguous: int
+    full: int
+    open_twins: int
+    blueprint: Annotated[list[int], Field(min_length=5, max_length=5)]
+    why: str = ""
+
+
+class PlanFile(Authored):
+    """`plan.yaml`: the counts that the matrix is held to."""
+
+    totals: dict[str, int]
+    scenarios: dict[ScenarioCode, Planned]
 
 
 class Channel(Authored):

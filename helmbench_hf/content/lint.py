@@ -10,6 +10,7 @@ from helmbench_hf.content.load import Benchmark, Loaded
 from helmbench_hf.content.place import in_messages, in_scenario
 from helmbench_hf.content.schema import Scenario
 from helmbench_hf.content.strict_yaml import Problem
+from helmbench_hf.matrix import counts
 from helmbench_hf.matrix.render import user_memory
 
 READ_ELSEWHERE = ("policies.yaml",)
@@ -29,6 +30,7 @@ def check(benchmark: Benchmark, *, stale_after: int | None = None, today: dt.dat
     for loaded in benchmark.scenarios:
         for lint in per_scenario:
             problems += lint(benchmark, loaded)
+    problems += counts.check(benchmark, benchmark.plan) if benchmark.plan else []
     return [*problems, *lint_text.check(benchmark), *lint_corpus.check(benchmark, lint_text.texts_of(benchmark))]
 
 

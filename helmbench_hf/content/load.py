@@ -62,6 +62,7 @@ class Benchmark:
     criteria: dict[str, library.Criterion]
     stubs: dict[int, library.Stub]
     taxonomy: tuple[schema.TaxonomyFile, ...]
+    plan: library.PlanFile | None
     documents: dict[str, Document]
     """Parsed files by path relative to `root`; positions for lints."""
 
@@ -93,13 +94,14 @@ def load_benchmark(root: Path) -> Benchmark:
     countries = {item.country: item for item in reader.all("helplines", library.CountryFile, "country")}
     criteria = {item.code: item for item in reader.all("criteria", library.Criterion, "code")}
     stubs = reader.one(root / "stubs.yaml", library.StubsFile) if (root / "stubs.yaml").exists() else library.StubsFile()
+    plan = reader.one(root / "plan.yaml", library.PlanFile) if (root / "plan.yaml").exists() else None
     taxonomy = tuple(reader.all("taxonomy", schema.TaxonomyFile, "category"))
     scenarios = reader.scenarios(file.seed if file else 0, taxonomy)
     if reader.problems or file is None or scoring is None or stubs is None:
         raise ContentError(reader.problems)
     by_number = {stub.number: stub for stub in stubs.stubs}
     return Benchmark(
-        root, file, scoring, scenarios, conditions, people, countries, criteria, by_number, taxonomy, reader.documents
+        root, file, scoring, scenarios, conditions, people, countries, criteria, by_number, taxonomy, plan, reader.documents
     )
 
 

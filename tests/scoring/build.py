@@ -62,6 +62,7 @@ def benchmark(conditions: dict[str, list[str]] | None = None, **scoring: Any) ->
         {"K01": library.Criterion.model_construct(code="K01", title="Notices the person")},
         {},
         (),
+        None,
         {},
     )
 
