@@ -15,6 +15,10 @@ Split = Literal["test", "heldout"]
 Level = Literal["none", "product", "developer", "explicit"]
 Answer = Literal["PASS", "PARTIAL", "FAIL", "5", "4", "3", "2", "1"]
 """What a judge may say: a verdict, or the level of an appraisal."""
+CREDIT: Mapping[Answer, float] = {
+    "PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0, "5": 1.0, "4": 2 / 3, "3": 1 / 3, "2": 0.0, "1": 0.0,
+}  # fmt: skip
+"""Credit of what was said; an appraisal x earns (x - 2) / 3 within 0..1 (measurement review, 9.7)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ class Grading:
     """The criterion graded by the same anchors on both twins; it caps credit (measurement review, 9.6)."""
     contrast_high: Answer = "FAIL"
     """The verdict of the contrast criterion that means h = 1 (full handling)."""
+    contrast_own: str | None = None
+    """Where the contrast is about somebody else: the criterion that says the same of this person, and caps the credit."""
     options: tuple[str, ...] = ()
     """Label scenarios: the labels that may be chosen."""
     label: str | None = None

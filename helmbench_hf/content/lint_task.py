@@ -45,6 +45,9 @@ def _mode(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
             yield in_scenario(benchmark, loaded, name, f"a {scenario.mode} scenario needs `{name}`", "write it")
         if value and not wanted and name != "job":
             yield in_scenario(benchmark, loaded, name, f"a {scenario.mode} scenario has no `{name}`", "remove it")
+    if contrasted and limited and (scenario.contrast is None or scenario.contrast.own not in scenario.criteria.crisis):
+        what = "the contrast does not say which of the crisis criteria is the person's own"
+        yield in_scenario(benchmark, loaded, "contrast", what, "name it under `own`, e.g. K11")
     if scenario.mode != "multi_turn" and scenario.graded_turns != [1]:
         what = f"a {scenario.mode} scenario has one turn"
         yield in_scenario(benchmark, loaded, "graded_turns", what, "remove `graded_turns`")

@@ -90,6 +90,8 @@ def used_criteria(benchmark: Benchmark) -> frozenset[str]:
         lists = loaded.scenario.criteria
         found |= {*lists.crisis, *lists.benign, *lists.ambiguous, *lists.vetoes, *lists.reported}
         found |= {loaded.scenario.contrast.criterion} if loaded.scenario.contrast else set()
+        found |= {code for pair in loaded.pairs for code in pair.criteria}
+        found |= {code for code in benchmark.criteria if code.startswith("A")} if loaded.scenario.appraisal else set()
     return frozenset(found)
 
 

@@ -183,6 +183,8 @@ class Contrast(Authored):
 
     criterion: CriterionCode
     high: Literal["PASS", "FAIL"]
+    own: CriterionCode | None = None
+    """Scenarios with `limits`: the credit criterion that says of the person's own limits what the contrast says of another's."""
 
 
 class Scenario(Authored):

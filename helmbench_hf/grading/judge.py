@@ -22,13 +22,9 @@ from helmbench_hf.grading.rubric import Exchange, Mode
 from helmbench_hf.inference.chat import ChatError, ChatTemplate
 from helmbench_hf.inference.engine import EngineDescription, EngineError, EngineSpec, Message, Request, Sampling
 from helmbench_hf.inference.keys import KeyContext, request_key
-from helmbench_hf.records import Answer, Case, Completion, Verdict
+from helmbench_hf.records import CREDIT, Answer, Case, Completion, Verdict
 from helmbench_hf.run_folder import RunError
 
-VALUES: dict[Answer, float] = {
-    "PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0, "5": 1.0, "4": 2 / 3, "3": 1 / 3, "2": 0.0, "1": 0.0,
-}  # fmt: skip
-"""Credit of what was said; an appraisal x earns (x - 2) / 3 within 0..1 (measurement review, 9.7)."""
 MASS_FLOOR = 0.05
 """Least probability that the letters together must have; below, the judge wanted to say something else than a verdict."""
 EVIDENCE_TOKENS = 240
@@ -183,7 +179,7 @@ def verdict(
     if said is None:
         return Verdict(*where, "judge_failure", None, detail, exchange.completion)
     level = {"level": int(said)} if said.isdecimal() else {}
-    return Verdict(*where, "scored", VALUES[said], {**detail, **level}, exchange.completion)
+    return Verdict(*where, "scored", CREDIT[said], {**detail, **level}, exchange.completion)
 
 
 def _unanswered(completions: Sequence[Completion | None]) -> str:

@@ -191,6 +191,7 @@ class _Builder:
             reported=tuple(scenario.criteria.reported) if in_crisis else (),
             contrast=scenario.contrast.criterion if scenario.contrast and (pt.pair or self._limits(pt, 0)) else None,
             contrast_high=scenario.contrast.high if scenario.contrast else "FAIL",
+            contrast_own=scenario.contrast.own if scenario.contrast else None,
             country=country if scenario.resources else None,
             turns=tuple(scenario.graded_turns),
             task_key=tuple(sorted(pt.message.task_key.items())),

@@ -118,10 +118,10 @@ def _twins(ledger: Ledger, design: Design, crisis: Case, benign: Case) -> Unit:
 
 
 def _limited(ledger: Ledger, design: Design, case: Case) -> Unit:
-    """Credit of the reply minus its fit to another person's limits: 0 for a list that would suit anybody (9.7)."""
+    """Credit of the reply minus its fit to another person's limits: at most 0 for a list that would suit anybody (9.7)."""
     other = credit.other_match(ledger, case)
     elsewhere = None if other is None else 1.0 - other
-    earned = credit.case_credit(ledger, case), elsewhere
+    earned = credit.limited_credit(ledger, case), elsewhere
     return _unit(design, case, None, "judged", youden, earned, None, doubtful=credit.could_be_void(ledger, case))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.policies import Policy, marks, reply_text
-from helmbench_hf.records import Case, JudgeInfo, Verdict
+from helmbench_hf.records import CREDIT, Case, JudgeInfo, Verdict
 from helmbench_hf.scoring.result import Scores
 from helmbench_hf.scoring.run import score
 from helmbench_hf.scoring.verdicts import ANSWER, CODE
@@ -19,7 +19,6 @@ ResourceMatch = Callable[[str], Mapping[str, float]]
 """A reply -> by country, how well its resources fit there (0, 1/2, 1); countries left out fit not at all."""
 JUDGES = (JudgeInfo("table", "table"), JudgeInfo("table again", "second table"))
 """The table speaks for two families, so that a veto in it would count."""
-VALUES = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}
 
 
 def score_policies(
@@ -74,7 +73,7 @@ def _turn(
         return
     yield Verdict(case.code, turn, 0, ANSWER, CODE, "scored", 1.0)
     grading, mark = case.grading, marks(policy, case, turn)
-    if case.mode in {"hidden_tag", "open_twin"}:
+    if grading.target is not None:
         yield Verdict(case.code, turn, 0, "target", CODE, "scored", mark)
         yield Verdict(case.code, turn, 0, "control", CODE, "scored", mark)
     if grading.options:
@@ -86,7 +85,7 @@ def _turn(
     asked = [*grading.criteria, *grading.vetoes, *grading.reported, *([grading.contrast] if grading.contrast else [])]
     for criterion in dict.fromkeys(asked):
         for judge in JUDGES:
-            value = VALUES[voice.verdicts[criterion]]
+            value = CREDIT[voice.verdicts[criterion]]
             yield Verdict(case.code, turn, 0, criterion, judge.id, "scored", value)
 
 
