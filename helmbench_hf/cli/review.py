@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from helmbench_hf.content.load import Benchmark
 
 Content = Annotated[Path | None, typer.Option("--content", help="Authored files (default: those of helmbench).")]
-Scenarios = Annotated[str, typer.Option("--only", help="Scenarios whose code starts with this, e.g. P1-B1.")]
+Scenarios = Annotated[str, typer.Option("--only", help="Scenarios whose code starts with one of these, e.g. P1-B1,P3.")]
 
 
 def _benchmark(content: Path | None) -> Benchmark:

@@ -32,8 +32,8 @@ def check(benchmark: Benchmark, texts: Sequence[Text]) -> Iterator[Problem]:
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words."""
-    return re.findall(r"\w+", text.lower())
+    """Lower-case words; `won't` is one."""
+    return re.findall(r"\w+(?:'\w+)?", text.lower())
 
 
 def _alike(benchmark: Benchmark, texts: Sequence[Text]) -> Iterator[Problem]:

@@ -66,8 +66,9 @@ def _half(loaded: Loaded, seed: str) -> list[int]:
         (len(loaded.messages.singles), loaded.messages.ambiguous),
     )
     for offset, items in groups:
-        ordered = sorted(items, key=lambda item: (item.message.key or "", item.number))
-        chosen += [offset + item.number for item in ordered[::2]]
+        for key in sorted({item.message.key or "" for item in items}):
+            same = sorted(item.number for item in items if (item.message.key or "") == key)
+            chosen += [offset + number for number in same[::2]]
     return sorted(chosen)
 
 

@@ -64,11 +64,12 @@ class Read:
 
 
 def items(benchmark: Benchmark, only: str = "") -> list[Item]:
-    """Every authored message whose scenario's code starts with `only`; derived copies and shared messages stand once."""
+    """Every authored message whose scenario's code starts with one of `only` (commas between); none stands twice."""
+    starts = tuple(only.split(","))
     return [
         item
         for loaded in benchmark.scenarios
-        if loaded.source == loaded.scenario.code and loaded.scenario.code.startswith(only) and not _by_registry(loaded)
+        if loaded.source == loaded.scenario.code and loaded.scenario.code.startswith(starts) and not _by_registry(loaded)
         for item in _items(benchmark, loaded)
     ]
 
