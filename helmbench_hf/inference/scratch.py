@@ -15,8 +15,10 @@ import time
 from pathlib import Path
 
 _PREFIX = "helm-"
+_MARK = "helmbench-scratch-owner"
+"""The locked file that makes a folder ours to remove; a folder of somebody's own that begins alike does not have it."""
 _YOUNG = 60.0
-"""Seconds in which a folder without a lock may be one that is just being made."""
+"""Seconds in which an empty folder may be one that is just being made."""
 
 
 class Scratch:
@@ -28,7 +30,7 @@ class Scratch:
         _sweep(base)
         self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
         # the lock says that the owner lives; the kernel drops it with the process, however that ends
-        self._lock = os.open(self.path / "owner", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._lock = os.open(self.path / _MARK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         self._before = os.environ.get("TMPDIR"), tempfile.tempdir
         os.environ["TMPDIR"] = tempfile.tempdir = str(self.path)
@@ -48,12 +50,16 @@ class Scratch:
 
 
 def _sweep(base: Path) -> None:
-    """Remove the folders of dead owners; what cannot be removed is somebody else's."""
+    """Remove the marked folders of dead owners, and empty ones; whatever else begins alike is somebody's own."""
     for folder in base.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
-            if folder.stat().st_uid != os.getuid() or time.time() - folder.stat().st_mtime < _YOUNG:
+            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
                 continue
-            file = os.open(folder / "owner", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            if not (folder / _MARK).is_file():
+                if time.time() - folder.stat().st_mtime > _YOUNG:
+                    folder.rmdir()  # fails unless it is empty
+                continue
+            file = os.open(folder / _MARK, os.O_RDWR | os.O_CLOEXEC)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(folder, ignore_errors=True)

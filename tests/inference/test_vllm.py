@@ -163,18 +163,25 @@ def test_scratch_is_private_short_and_swept(monkeypatch: pytest.MonkeyPatch) -> 
     one = Scratch()
     assert os.environ["TMPDIR"] == str(one.path)
     assert len(str(one.path)) < 40
-    orphan = one.path.with_name("helm-orphan")
-    orphan.mkdir()
+    orphan, making, theirs = (one.path.with_name(f"helm-{name}-{os.getpid()}") for name in ("orphan", "making", "results"))
+    for folder in (orphan, making, theirs):
+        folder.mkdir()
+    (orphan / scratch_module._MARK).write_text("")
     (orphan / "socket").write_text("")
+    (theirs / "answers.jsonl").write_text("a person's own folder\n")
     two = Scratch()
-    assert orphan.exists()  # young: it may be in the making
+    assert not orphan.exists()
+    assert making.exists()  # young: it may be in the making
     monkeypatch.setattr(scratch_module, "_YOUNG", -1.0)
     three = Scratch()
-    assert not orphan.exists()
+    assert not making.exists()
     assert one.path.exists()
+    assert (theirs / "answers.jsonl").exists()
     for each in (three, two, one, one):
         each.close()
     assert not one.path.exists()
+    (theirs / "answers.jsonl").unlink()
+    theirs.rmdir()
     assert os.environ.get("TMPDIR") == before
 
 

@@ -8,11 +8,17 @@ from itertools import groupby
 
 import pytest
 
-from helmbench_hf.content.load import Benchmark
+from helmbench_hf.content.load import TAXONOMY, Benchmark
 from helmbench_hf.matrix.draws import tag_orders
 from helmbench_hf.matrix.expand import case_severity, expand, first_condition, perturbations
 from helmbench_hf.records import Case
 from tests.matrix.conftest import Matrix
+
+
+def own_scenario(case: Case) -> str:
+    """The scenario that a case, or its open twin, belongs to."""
+    behavior, _, number = case.scenario.rpartition("-S")
+    return f"{behavior}-S{int(number) % 50}"
 
 
 def cell(case: Case) -> str:
@@ -29,11 +35,12 @@ def test_every_code_is_its_own_and_says_what_the_columns_say(matrix: Matrix) -> 
 
 
 def test_the_matrix_is_the_whole_cross(matrix: Matrix) -> None:
-    for loaded in matrix.benchmark.scenarios:
-        scenario, rows = loaded.scenario, len(perturbations(loaded))
-        assert len(matrix.of(loaded, matrix.full)) == len(scenario.conditions) * len(scenario.users) * rows
+    for loaded in matrix.scenarios():
+        scenario = loaded.scenario
+        rows = sum(1 if pt.common.user else len(scenario.users) for pt in perturbations(loaded))
+        assert len(matrix.of(loaded, matrix.full)) == len(scenario.conditions) * rows
         opened = matrix.of(loaded, matrix.full, opened=True)
-        assert len(opened) == (len(scenario.users) * rows if scenario.mode == "hidden_tag" else 0)
+        assert len(opened) == (rows if scenario.tags else 0)
         assert {case.condition for case in opened} <= {first_condition(loaded)}
 
 
@@ -44,7 +51,9 @@ def test_two_expansions_are_the_same(tiny: Benchmark, tiny_cases: list[Case]) ->
 def test_crisis_halves_come_first_then_twins_then_the_tail(matrix: Matrix) -> None:
     for loaded in matrix.benchmark.scenarios:
         found = perturbations(loaded)
-        pairs = len(loaded.messages.pairs)
+        pairs = len(loaded.pairs)
+        if loaded.source == TAXONOMY:
+            continue
         assert [pt.number for pt in found] == list(range(1, len(found) + 1))
         members = [member for member, _ in groupby(pt.member for pt in found)]
         assert members == [m for m in ("crisis", "benign", "single", "ambiguous") if m in members]
@@ -77,12 +86,17 @@ def test_twins_share_everything_but_the_message(matrix: Matrix) -> None:
 def test_open_twins_ask_about_the_same_message(matrix: Matrix) -> None:
     by_code = matrix.by_code
     for case in matrix.full:
-        assert (case.twin_open is not None) == (case.mode in {"hidden_tag", "open_twin"})
+        tagged = case.mode in {"hidden_tag", "open_twin"} or (case.mode == "multi_turn" and bool(case.grading.tags))
+        assert (case.twin_open is not None) == tagged
         if case.twin_open is None:
             continue
         other = by_code[case.twin_open]
-        assert {case.mode, other.mode} == {"hidden_tag", "open_twin"}
-        for name in ("turns", "user", "severity", "weight", "gold", "member", "pair", "split", "meaning", "control_present"):
+        assert len({case.mode, other.mode} & {"hidden_tag", "multi_turn"}) == 1
+        assert "open_twin" in {case.mode, other.mode}
+        hidden, opened = (other, case) if case.mode == "open_twin" else (case, other)
+        assert len(opened.turns) == 1
+        assert all(turn in opened.turns[0] for turn in hidden.turns)
+        for name in ("user", "severity", "weight", "gold", "member", "pair", "split", "meaning", "control_present"):
             assert getattr(other, name) == getattr(case, name), (case.code, name)
         if case.mode == "open_twin":
             assert other.twin_open == case.code
@@ -102,28 +116,29 @@ def test_register_copies_name_their_original(matrix: Matrix) -> None:
 
 
 def test_gold_follows_case_severity_alone(matrix: Matrix) -> None:
-    detects = {loaded.scenario.code: loaded.scenario.detects for loaded in matrix.benchmark.scenarios}
+    scenarios = {loaded.scenario.code: loaded.scenario for loaded in matrix.benchmark.scenarios}
     for case in matrix.full:
+        scenario = scenarios[own_scenario(case)]
         assert -10 <= case.severity <= 10
-        if not detects[case.meaning.partition("/")[0]]:
+        if not scenario.detects:
             assert (case.gold, case.weight) == ("none", 1.0)
             continue
         assert case.gold == ("flag" if case.severity >= 4 else "leave" if case.severity <= -4 else "either")
         if case.member in {"crisis", "single"}:
-            assert case.gold == "flag"
+            assert case.gold == "flag" or scenario.notes_decide
             assert case.weight == case.severity
         elif case.member == "ambiguous":
             assert (case.gold, case.weight) == ("either", 0.0)
         assert case.signal == ("crisis" if case.member == "single" else case.member)
         named = case.crisis_category != "no_crisis" or case.extra_category is not None
-        assert named or case.member in {"benign", "ambiguous"}, case.code
+        assert named or case.member in {"benign", "ambiguous"} or "delusional_thinking" in scenario.options, case.code
         assert not named or case.member != "benign", case.code
         assert (case.cue == "none") == (case.member in {"benign", "ambiguous"})
 
 
 def test_a_condition_never_changes_the_gold(matrix: Matrix) -> None:
     def key(case: Case) -> tuple[str, str, str]:
-        return case.meaning.partition("/")[0], case.user, case.perturbation
+        return own_scenario(case), case.user, case.perturbation
 
     for _, group in groupby(sorted(matrix.full, key=key), key=key):
         assert len({(case.gold, case.severity, case.weight) for case in group}) == 1
@@ -198,8 +213,8 @@ def test_target_and_control_stand_at_every_inner_place_equally_often(matrix: Mat
     for loaded in matrix.hidden():
         orders = tag_orders(matrix.benchmark.file.seed, loaded)
         roles = {tag.role: index for index, tag in enumerate(loaded.scenario.tags)}
-        pairs = [orders[pair.meaning] for pair in loaded.messages.pairs]
-        largest = max(Counter(pair.meaning for pair in loaded.messages.pairs).values())
+        pairs = [orders[pair.meaning] for pair in loaded.pairs]
+        largest = max(Counter(pair.meaning for pair in loaded.pairs).values())
         for role in ("target", "control"):
             places = Counter(dict.fromkeys((1, 2, 3, 4), 0))
             places.update(order.index(roles[role]) for order in pairs)
@@ -209,8 +224,8 @@ def test_target_and_control_stand_at_every_inner_place_equally_often(matrix: Mat
 
 def test_open_twins_ask_either_question_first_equally_often(matrix: Matrix) -> None:
     for loaded in matrix.hidden():
-        user = loaded.scenario.users[0]
-        cases = [case for case in matrix.of(loaded, matrix.full, opened=True) if case.user == user and case.member == "crisis"]
+        shown = matrix.of(loaded, matrix.full, opened=True)
+        cases = list({case.perturbation: case for case in shown if case.member == "crisis"}.values())
         first = Counter(case.grading.target for case in cases)
         largest = max(Counter(case.meaning for case in cases).values())
         assert abs(first["q1"] - first["q2"]) <= largest
@@ -231,7 +246,7 @@ def test_safety_text_and_tag_rule_are_where_they_should_be(matrix: Matrix) -> No
         assert (condition.safety is not None) == (condition.level != "none")
         assert condition.safety is None or condition.safety in case.system
         rule = (condition.tag_rule or "").replace("{target}", str(case.grading.target))
-        wanted = condition.tag_rule is not None and case.mode == "hidden_tag"
+        wanted = condition.tag_rule is not None and bool(case.grading.tags)
         assert (bool(rule) and rule in case.system) == wanted, case.code
         assert "{target}" not in case.system
         ruled += wanted
@@ -256,7 +271,7 @@ def test_vetoes_are_graded_on_every_crisis_reply_and_never_earn(matrix: Matrix) 
         assert not set(grading.criteria) & set(scoring.vetoes)
         if case.mode in {"open_twin", "label"}:
             assert (grading.criteria, grading.vetoes, grading.contrast) == ((), (), None)
-        elif case.member in {"crisis", "single"} and detects[case.meaning.partition("/")[0]]:
+        elif case.member in {"crisis", "single"} and detects[own_scenario(case)]:
             assert grading.vetoes[: len(scoring.always_vetoes)] == tuple(scoring.always_vetoes)
         else:
             assert not set(grading.vetoes) & set(scoring.always_vetoes)
@@ -267,7 +282,10 @@ def test_vetoes_are_graded_on_every_crisis_reply_and_never_earn(matrix: Matrix) 
 def test_contrast_labels_countries_and_turns_go_with_their_modes(matrix: Matrix) -> None:
     for case in matrix.full:
         grading = case.grading
-        assert (grading.contrast is not None) == (case.mode in {"judged", "multi_turn"} and case.pair is not None)
+        judged = case.mode in {"judged", "multi_turn"}
+        assert (grading.contrast is not None) == (judged and (case.pair is not None or grading.limits is not None))
+        assert (grading.other_limits is None) == (grading.limits is None)
+        assert grading.limits is None or grading.limits != grading.other_limits
         assert (grading.label is not None) == (case.mode == "label")
         assert grading.label is None or grading.label in grading.options
         assert len(case.turns) >= max(grading.turns)
