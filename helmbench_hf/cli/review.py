@@ -33,13 +33,19 @@ def sheet(
     only: Scenarios = "",
     seed: Annotated[int, typer.Option("--seed", help="Order of the messages.")] = 1,
     parts: Annotated[int, typer.Option("--parts", min=1, help="Number of sheets.")] = 1,
+    readers: Annotated[
+        int | None, typer.Option("--fewer-than", min=1, help="Only messages that fewer than N readers have read as they stand.")
+    ] = None,
 ) -> None:
     """Write the messages shuffled and without labels, for readers who did not write them."""
-    from helmbench_hf.matrix.review import items, write_sheet
+    from helmbench_hf.matrix.review import items, unread, write_sheet
 
-    found = items(_benchmark(content), only)
+    benchmark = _benchmark(content)
+    found = items(benchmark, only)
     if not found:
         fail(f"no scenario starts with {only}")
+    if readers is not None and not (found := unread(benchmark, found, readers)):
+        fail(f"every message was read by {readers} readers or more", 0)
     for path in write_sheet(found, out, seed, parts):
         typer.echo(path)
     typer.echo(f"{len(found)} messages; answers: JSON, number -> answer, severity (0 to 10), category, odd (why it reads odd)")

@@ -226,7 +226,7 @@ class _Builder:
         return self._code(condition, user, original + (self.count if pt.member == "benign" else 0), opened)
 
     def _open_twin(self, condition: str, user: str, pt: Perturbation, opened: bool) -> str | None:
-        if self.scenario.mode != "hidden_tag":
+        if not self.scenario.tags:
             return None
         return self._code(first_condition(self.loaded) if not opened else condition, user, pt.number, not opened)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from helmbench_hf.content.derive import NOISES
-from helmbench_hf.content.load import Benchmark, Loaded
+from helmbench_hf.content.load import TAXONOMY, Benchmark, Loaded
 from helmbench_hf.inference.keys import text_sha
 from helmbench_hf.matrix.cells import Cells
 from helmbench_hf.matrix.expand import Perturbation, meaning_of, perturbations
@@ -66,12 +66,22 @@ class Read:
 def items(benchmark: Benchmark, only: str = "") -> list[Item]:
     """Every authored message whose scenario's code starts with one of `only` (commas between); none stands twice."""
     starts = tuple(only.split(","))
-    return [
-        item
-        for loaded in benchmark.scenarios
-        if loaded.source == loaded.scenario.code and loaded.scenario.code.startswith(starts) and not _by_registry(loaded)
-        for item in _items(benchmark, loaded)
-    ]
+    found = []
+    for loaded in benchmark.scenarios:
+        if not loaded.scenario.code.startswith(starts) or _by_registry(loaded):
+            continue
+        if loaded.source == loaded.scenario.code:
+            found += list(_items(benchmark, loaded))
+        elif loaded.source == TAXONOMY and loaded.scenario.mode == "label":
+            found += [item for item in _items(benchmark, loaded) if item.meaning.startswith(f"{TAXONOMY}/")]
+    return found
+
+
+def unread(benchmark: Benchmark, found: Sequence[Item], readers: int) -> list[Item]:
+    """The items that fewer than so many readers have read as they stand."""
+    by_scenario = {code: stored(benchmark.root, code) for code in {item.scenario for item in found}}
+    counts = {item.sha: sum(read.sha == item.sha for read in by_scenario[item.scenario]) for item in found}
+    return [item for item in found if counts[item.sha] < readers]
 
 
 def _by_registry(loaded: Loaded) -> bool:
@@ -201,7 +211,7 @@ def agreement(benchmark: Benchmark, only: str = "") -> list[dict[str, Any]]:
     for item in items(benchmark, only):
         if item.scenario not in by_scenario:
             by_scenario[item.scenario] = stored(benchmark.root, item.scenario)
-        reads = [r for r in by_scenario[item.scenario] if (r.perturbation, r.sha) == (item.perturbation, item.sha)]
+        reads = [read for read in by_scenario[item.scenario] if read.sha == item.sha]
         agree = None if item.gold is None else sum(read.answer == item.gold for read in reads)
         said = [asdict(read) for read in reads]
         name = {"scenario": item.scenario, "perturbation": item.perturbation, "gold": item.gold}
