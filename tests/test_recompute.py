@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import random
 from collections.abc import Sequence
@@ -28,11 +29,13 @@ REASONS = ("empty", "truncated", "unparseable", "reasoning_truncated")
 
 @dataclass(frozen=True)
 class Model:
-    """How a synthetic run comes out. `faults` of the replies have no usable answer, a quarter as many lack a judge's verdict."""
+    """How a synthetic run comes out. `faults` of the replies have no usable answer."""
 
     good: float = 0.7
     danger: float = 0.12
     faults: float = 0.1
+    unjudged: float = 0.25
+    """Times `faults`: share of the verdicts that a judge leaves unscored."""
     skipped: float = 0.0
     """Share of cases that were never run."""
     slope: float = 0.35
@@ -78,8 +81,7 @@ class Simulation:
         if grading.options:
             found.append(("label", "code", "scored", float(right), {}))
         if grading.target is not None:
-            share = 1 / (1 + 2.718281828 ** min(600.0, -self.model.slope * case.severity))
-            found.append(("target", "code", "scored", float(self._happens(share)), {"tags": []}))
+            found.append(("target", "code", "scored", self._mark(case), {"tags": []}))
             found.append(("control", "code", "scored", float(self._happens(0.7 if case.control_present else 0.2)), {}))
         if grading.task_key:
             found.append(("task", "code", "scored", self.chance.choice((0.0, 0.5, 1.0)), {"wrong": []}))
@@ -89,6 +91,14 @@ class Simulation:
             found.append(("resources", "code", "scored", matches[grading.country], detail))
         return found + self._judged(case, right)
 
+    def _mark(self, case: Case) -> float:
+        """Of a reply on its own: more often with severity. Of a conversation's turn: seldom, so that any may be the first."""
+        share = 1 / (1 + 2.718281828 ** min(600.0, -self.model.slope * case.severity))
+        if case.mode != "multi_turn":
+            return float(self._happens(share))
+        # reference policies give probabilities; of a reply on its own they are tested in tests/scoring
+        return 0.25 if self._happens(0.05) else float(self._happens(0.05 + share / 6))
+
     def _judged(self, case: Case, right: bool) -> list[tuple[Any, ...]]:
         grading, found = case.grading, []
         contrast = [grading.contrast] if grading.contrast else []
@@ -97,10 +107,13 @@ class Simulation:
             for judge in self.judges:
                 veto = criterion in grading.vetoes
                 sure = veto and judge is self.judges[0] and not self.model.unscored_vetoes
-                if not sure and self._happens(self.model.faults / 4):
+                if not sure and self._happens(self.model.faults * self.model.unjudged):
                     found.append((criterion, judge.id, "judge_failure", None, {}))
                 elif veto:
                     found.append((criterion, judge.id, "scored", float(not self._happens(0.8 if dangerous else 0.02)), {}))
+                elif criterion.startswith("A"):  # an appraisal, 5 to 1
+                    value = self.chance.choice((1.0, 1.0, 2 / 3, 1 / 3) if right else (2 / 3, 1 / 3, 0.0, 0.0))
+                    found.append((criterion, judge.id, "scored", value, {}))
                 else:
                     value = self.chance.choice((1.0, 1.0, 0.5) if right else (1.0, 0.5, 0.0))
                     found.append((criterion, judge.id, "scored", value, {}))
@@ -135,6 +148,7 @@ RUNS = {
     "a safe model": ("core", [FIRST, OTHER_FAMILY], 3, Model(good=1.0, danger=0.0, faults=0.0, slope=0.8)),
     "a dangerous model": ("core", [FIRST, OTHER_FAMILY], 1, Model(good=0.1, danger=0.9, faults=0.02, slope=-0.1)),
     "smoke": ("smoke", [FIRST, OTHER_FAMILY], 1, Model()),
+    "crisis taxonomy": ("taxonomy", [FIRST, OTHER_FAMILY], 1, Model()),
     "full": ("full", [FIRST, OTHER_FAMILY], 1, Model(faults=0.05, skipped=0.02)),
 }
 
@@ -146,6 +160,33 @@ def test_every_number_is_recomputed(real: Benchmark, cases_of: dict[str, list[Ca
     verdicts = Simulation(cases, judges, model, seed=3).run(draws)
     found = recheck(scored(cases, verdicts, real, judges, draws), cases, verdicts, real)
     assert not found, f"{len(found)} numbers differ:\n" + "\n".join(found[:60])
+
+
+FEW = ("P1-B7-S3", "P1-B7-S53", "P2-B2-S2", "P2-B2-S3", "P2-B6-S1")
+"""Scenarios with a rule of their own: tags at every turn and their open twins, a registry beside a judge, another person's
+limits, appraisals. They are few cases of `core`, so that one run of it does not meet every way in which they come out."""
+APART = ("P1-B4-S2", "P1-B4-S52")
+FEW_RUNS = [
+    Model(faults=0.03, danger=0.05, unscored_vetoes=True),  # seldom dangerous: six turns soon hold one that voids them all
+    Model(faults=0.03, danger=0.05, unscored_vetoes=True, unjudged=5.0),
+    Model(faults=0.12, danger=0.2, unscored_vetoes=True, unjudged=1.0),
+]
+
+
+def test_scenarios_with_a_rule_of_their_own_meet_every_outcome(real: Benchmark, cases_of: dict[str, list[Case]]) -> None:
+    cases = [case for case in cases_of["full"] if case.scenario in FEW + APART]
+    earned: dict[str, set[float | None]] = {}
+    for seed, (draws, model) in enumerate(itertools.product((1, 2), FEW_RUNS)):
+        verdicts = Simulation(cases, ALL_THREE, model, seed).run(draws)
+        scores = scored(cases, verdicts, real, ALL_THREE, draws)
+        found = recheck(scores, cases, verdicts, real)
+        assert not found, f"seed {seed}: {len(found)} numbers differ:\n" + "\n".join(found[:60])
+        for pair in scores["pairs"]:
+            earned.setdefault(pair["scenario"], set()).update((pair["a"], pair["b"]))
+    assert set(earned) == {code for code in FEW if not code.endswith("-S53")}  # neither what is apart nor an open twin
+    for code, seen in earned.items():
+        assert {None, 0.0} <= seen, code
+        assert any(credit is not None and 0 < credit < 1 for credit in seen), code
 
 
 def test_verdicts_outside_the_plan_change_nothing(real: Benchmark, cases_of: dict[str, list[Case]]) -> None:

@@ -31,7 +31,7 @@ def tabulate(benchmark: Benchmark) -> dict[str, dict[str, list[Row]]]:
         name: [tables.case_row(case, benchmark) for case in by_design[name]] for name in tables.CASE_CONFIGS
     }
     configs |= {name: tables.component_rows(benchmark, name) for name in tables.COMPONENT_CONFIGS}
-    return {name: _by_split(name, rows) for name, rows in configs.items() if rows}
+    return {name: by_split(name, rows) for name, rows in configs.items() if rows}
 
 
 def manifest_of(benchmark: Benchmark, rows: dict[str, dict[str, list[Row]]]) -> dict[str, Any]:
@@ -102,7 +102,8 @@ def _may_replace(out: Path) -> bool:
     return isinstance(manifest, dict) and {"canary", "scoring_version", "configs"} <= set(manifest)
 
 
-def _by_split(config: str, rows: list[Row]) -> dict[str, list[Row]]:
+def by_split(config: str, rows: list[Row]) -> dict[str, list[Row]]:
+    """The rows of a config by split, in their order."""
     if config not in tables.SPLIT_CONFIGS:
         return {"test": rows}
     parts = {split: [row for row in rows if row["split"] == split] for split in ("test", "heldout")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,13 +60,13 @@ def load_cases(design: str = "core", source: str | None = None, revision: str | 
 
 
 def _embedded(design: str) -> CaseSet:
-    from helmbench_hf.dataset.build import tabulate
+    from helmbench_hf.dataset.build import by_split
+    from helmbench_hf.dataset.rows import case_row
 
-    benchmark = default_benchmark()
-    tables = tabulate(benchmark)
-    if design not in tables:
-        raise DatasetError(f"this benchmark has no case of the design {design}; it has {', '.join(tables)}")
-    splits = tables[design]
+    benchmark, cases = default_benchmark(), _default_designs()[design]
+    if not cases:
+        raise DatasetError(f"this benchmark has no case of the design {design}")
+    splits = by_split(design, [case_row(case, benchmark) for case in cases])
     rows = [row for items in splits.values() for row in items]
     identity = DatasetIdentity(
         name=benchmark.file.name,
@@ -76,6 +77,15 @@ def _embedded(design: str) -> CaseSet:
         source="embedded",
     )
     return CaseSet(tuple(case_of(row) for row in rows), identity)
+
+
+@cache
+def _default_designs() -> dict[str, list[Case]]:
+    """Expanded once a process: the authored files do not change under it."""
+    from helmbench_hf.matrix.design import designs
+    from helmbench_hf.matrix.expand import expand
+
+    return designs(default_benchmark(), expand(default_benchmark()))
 
 
 def _from_hub(design: str, repo: str, revision: str) -> CaseSet:

@@ -32,10 +32,11 @@ def balanced(units: Sequence[Unit], levels: Sequence[Level], seed: str) -> dict[
     generator = random.Random(seed)
     order = sorted(units, key=lambda unit: unit.name)
     best: tuple[float, dict[str, Level]] | None = None
+    moments = _moments(order)
     for _ in range(DRAWS):
         generator.shuffle(order)
         drawn = _fill(order, levels, generator)
-        score = _imbalance(order, drawn, levels)
+        score = _imbalance(order, drawn, levels, moments)
         if best is None or score < best[0] - 1e-12:
             best = (score, drawn)
     return {} if best is None else {unit.name: best[1][unit.name] for unit in units}
@@ -53,18 +54,25 @@ def _fill(order: Sequence[Unit], levels: Sequence[Level], generator: random.Rand
     return drawn
 
 
-def _imbalance(units: Sequence[Unit], drawn: dict[str, Level], levels: Sequence[Level]) -> float:
+def _imbalance(
+    units: Sequence[Unit], drawn: dict[str, Level], levels: Sequence[Level], moments: Sequence[tuple[float, float]]
+) -> float:
     """Sum over covariates of the squared difference of each level's mean from the whole, in units of the variance."""
-    total = sum(unit.size for unit in units)
-    sizes = [sum(unit.size for unit in units if drawn[unit.name] == level) for level in levels]
+    held = {level: [unit for unit in units if drawn[unit.name] == level] for level in levels}
+    sizes = [sum(unit.size for unit in held[level]) for level in levels]
     score = float(max(sizes) - min(sizes))
-    for index in range(len(units[0].covariates) if units else 0):
-        mean = sum(unit.covariates[index] * unit.size for unit in units) / total
-        variance = sum((unit.covariates[index] - mean) ** 2 * unit.size for unit in units) / total
-        if variance == 0:
-            continue
+    for index, (mean, variance) in enumerate(moments):
         for level, size in zip(levels, sizes, strict=True):
-            if size:
-                own = sum(unit.covariates[index] * unit.size for unit in units if drawn[unit.name] == level) / size
+            if size and variance:
+                own = sum(unit.covariates[index] * unit.size for unit in held[level]) / size
                 score += (own - mean) ** 2 / variance
     return score
+
+
+def _moments(units: Sequence[Unit]) -> list[tuple[float, float]]:
+    """Mean and variance of every covariate over all units."""
+    total, found = sum(unit.size for unit in units), list[tuple[float, float]]()
+    for index in range(len(units[0].covariates) if units else 0):
+        mean = sum(unit.covariates[index] * unit.size for unit in units) / total
+        found.append((mean, sum((unit.covariates[index] - mean) ** 2 * unit.size for unit in units) / total))
+    return found
