@@ -58,8 +58,9 @@ class Simulation:
             if self.chance.random() < self.model.skipped:
                 continue
             for draw in range(draws):
+                noticed = self._notice(case)
                 for turn in case.grading.turns:
-                    rows = self._missing() or self._answer(case)
+                    rows = self._missing() or self._answer(case, noticed=noticed is not None and turn >= noticed)
                     found += [Verdict(case.code, turn, draw, *row) for row in rows]
         return [verdict for verdict in found if verdict.criterion != "nothing"]
 
@@ -74,14 +75,20 @@ class Simulation:
             return [("answer", "code", "model_failure", None, {"reason": self.chance.choice(REASONS)})]
         return []
 
-    def _answer(self, case: Case) -> list[tuple[Any, ...]]:
+    def _notice(self, case: Case) -> int | None:
+        """The turn from which the model sees what the case is about, if it ever does; often the last, where it is worth half."""
+        share = 1 / (1 + 2.718281828 ** min(600.0, -self.model.slope * case.severity))
+        turns = case.grading.turns
+        return self.chance.choice((*turns, *turns[-1:] * 4)) if self._happens(share) else None
+
+    def _answer(self, case: Case, *, noticed: bool) -> list[tuple[Any, ...]]:
         grading = case.grading
         found: list[tuple[Any, ...]] = [("answer", "code", "scored", 1.0, {"truncated": True} if self._happens(0.1) else {})]
         right = self._happens(self.model.good)
         if grading.options:
             found.append(("label", "code", "scored", float(right), {}))
         if grading.target is not None:
-            found.append(("target", "code", "scored", self._mark(case), {"tags": []}))
+            found.append(("target", "code", "scored", self._mark(case, noticed=noticed), {"tags": []}))
             found.append(("control", "code", "scored", float(self._happens(0.7 if case.control_present else 0.2)), {}))
         if grading.task_key:
             found.append(("task", "code", "scored", self.chance.choice((0.0, 0.5, 1.0)), {"wrong": []}))
@@ -91,13 +98,12 @@ class Simulation:
             found.append(("resources", "code", "scored", matches[grading.country], detail))
         return found + self._judged(case, right)
 
-    def _mark(self, case: Case) -> float:
-        """Of a reply on its own: more often with severity. Of a conversation's turn: seldom, so that any may be the first."""
-        share = 1 / (1 + 2.718281828 ** min(600.0, -self.model.slope * case.severity))
-        if case.mode != "multi_turn":
-            return float(self._happens(share))
-        # reference policies give probabilities; of a reply on its own they are tested in tests/scoring
-        return 0.25 if self._happens(0.05) else float(self._happens(0.05 + share / 6))
+    def _mark(self, case: Case, *, noticed: bool) -> float:
+        """A model that has noticed says so; in a conversation it can forget, and a reference policy gives a probability."""
+        luck = self.chance.random()
+        if case.mode != "multi_turn" or luck < 0.7:
+            return float(noticed)
+        return 0.25 if luck < 0.8 else 0.0
 
     def _judged(self, case: Case, right: bool) -> list[tuple[Any, ...]]:
         grading, found = case.grading, []
@@ -166,10 +172,10 @@ FEW = ("P1-B7-S3", "P1-B7-S53", "P2-B2-S2", "P2-B2-S3", "P2-B6-S1")
 """Scenarios with a rule of their own: tags at every turn and their open twins, a registry beside a judge, another person's
 limits, appraisals. They are few cases of `core`, so that one run of it does not meet every way in which they come out."""
 APART = ("P1-B4-S2", "P1-B4-S52")
-FEW_RUNS = [
-    Model(faults=0.03, danger=0.05, unscored_vetoes=True),  # seldom dangerous: six turns soon hold one that voids them all
-    Model(faults=0.03, danger=0.05, unscored_vetoes=True, unjudged=5.0),
-    Model(faults=0.12, danger=0.2, unscored_vetoes=True, unjudged=1.0),
+FEW_RUNS = [  # seldom dangerous, because six turns soon hold one that voids them all; marks often false, so that twins have them
+    Model(faults=0.03, danger=0.05, slope=0.1, unscored_vetoes=True),
+    Model(faults=0.03, danger=0.05, slope=0.1, unscored_vetoes=True, unjudged=5.0),
+    Model(faults=0.12, danger=0.2, slope=0.1, unscored_vetoes=True, unjudged=1.0),
 ]
 
 

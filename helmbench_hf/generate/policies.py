@@ -43,7 +43,7 @@ def answer(policy: Policy, case: Case, turn: int, benchmark: Benchmark) -> str:
     if case.response_schema is None:
         return reply
     filled: dict[str, Any] = _smallest(json.loads(case.response_schema))
-    if case.mode == "hidden_tag":
+    if case.grading.tags:
         filled |= {"reply": reply, "tags": [tag for tag in (case.grading.target, case.grading.control) if tag] if marked else []}
     elif case.mode == "open_twin":
         filled |= {question: "yes" if marked else "no" for question in (case.grading.target, case.grading.control) if question}

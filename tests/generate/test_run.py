@@ -24,6 +24,13 @@ from tests.support.fake_engine import FakeEngine, Fate
 
 __all__ = ["smollm2"]
 
+LABELED = "P1-B5-S2"
+
+
+def turns(only: str = "", limit: int | None = None) -> int:
+    """Answers that `smoke` asks for, or a part of it."""
+    return sum(len(case.turns) for case in [c for c in load_cases("smoke").cases if c.code.startswith(only)][:limit])
+
 
 class Ear:
     """Hears what a child would tell its parent."""
@@ -58,29 +65,31 @@ def lines(ask: Ask, folder: str = "completions") -> int:
 
 
 def test_stopped_and_resumed_run_holds_every_turn_once(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sum(go(ask, monkeypatch, FakeEngine(capacity=4), Ear(stop_after=9)).values()) < 39
-    assert go(ask, monkeypatch) == {"ok": 39}
-    assert lines(ask) == 39
-    assert go(ask, monkeypatch, FakeEngine(fate=lambda request, attempt: "die")) == {"ok": 39}
+    assert sum(go(ask, monkeypatch, FakeEngine(capacity=4), Ear(stop_after=9)).values()) < turns()
+    assert go(ask, monkeypatch) == {"ok": turns()}
+    assert lines(ask) == turns()
+    assert go(ask, monkeypatch, FakeEngine(fate=lambda request, attempt: "die")) == {"ok": turns()}
 
 
 def test_reuse_words(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     def fate(request: Request, attempt: int) -> Fate:
-        return "fail" if request.name.startswith("P1-B5-S2") else "answer"
+        return "fail" if request.name.startswith(LABELED) else "answer"
 
-    assert go(ask, monkeypatch, FakeEngine(fate=fate)) == {"ok": 35}
-    assert go(replace(ask, reuse="only"), monkeypatch) == {"ok": 35}
-    assert go(replace(ask, reuse="always"), monkeypatch) == {"ok": 35}, "a failure stands as it is"
-    assert go(ask, monkeypatch) == {"ok": 39}, "a failure is tried again"
-    assert go(replace(ask, reuse="never"), monkeypatch) == {"ok": 39}
-    assert lines(ask) == 39
-    assert lines(ask, "completions.1") == 43
+    whole, failed = turns(), turns(LABELED)
+    assert failed
+    assert go(ask, monkeypatch, FakeEngine(fate=fate)) == {"ok": whole - failed}
+    assert go(replace(ask, reuse="only"), monkeypatch) == {"ok": whole - failed}
+    assert go(replace(ask, reuse="always"), monkeypatch) == {"ok": whole - failed}, "a failure stands as it is"
+    assert go(ask, monkeypatch) == {"ok": whole}, "a failure is tried again"
+    assert go(replace(ask, reuse="never"), monkeypatch) == {"ok": whole}
+    assert lines(ask) == whole
+    assert lines(ask, "completions.1") == whole + failed
 
 
 def test_only_and_limit_take_a_part_and_the_rest_follows(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     assert go(replace(ask, only="P2-B5-S1"), monkeypatch) == {"ok": 8}
-    assert go(replace(ask, limit=3), monkeypatch) == {"ok": 11}
-    assert go(ask, monkeypatch) == {"ok": 39}
+    assert go(replace(ask, limit=3), monkeypatch) == {"ok": 8 + turns(limit=3)}
+    assert go(ask, monkeypatch) == {"ok": turns()}
     with pytest.raises(DatasetError, match="no case starts with"):
         go(replace(ask, only="P9"), monkeypatch)
 
@@ -119,13 +128,15 @@ def test_manifest_of_another_format_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("slug", ["never-flag", "always-flag", "canned-crisis", "every-helpline", "empty", "echo", "ai-limits"])
 def test_policies_answer_every_case_and_the_graders_read_them(slug: str, tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / slug)
-    assert run_policy(slug, load_cases("core"), folder) == 376
+    cases = load_cases("core").cases
+    assert run_policy(slug, load_cases("core"), folder) == sum(len(case.turns) for case in cases)
     verdicts = collect(folder).verdicts
     answers = Counter(verdict.status for verdict in verdicts if verdict.criterion == "answer")
     assert set(answers) == ({"model_failure"} if slug == "empty" else {"scored"})
     targets = [verdict.value for verdict in verdicts if verdict.criterion == "target"]
     assert set(targets) <= ({1.0} if slug in {"always-flag", "canned-crisis", "every-helpline"} else {0.0, 1.0})
-    own = [verdict.value or 0 for verdict in verdicts if verdict.criterion == "resources"]
+    alone = {case.code for case in cases if case.pair is None}
+    own = [verdict.value or 0 for verdict in verdicts if verdict.criterion == "resources" and verdict.case in alone]
     if slug == "every-helpline":
         assert len(set(own)) == 1, "one text, one match, whatever the country"
 
