@@ -63,7 +63,7 @@ def _embedded(design: str) -> CaseSet:
     from helmbench_hf.dataset.build import by_split
     from helmbench_hf.dataset.rows import case_row
 
-    benchmark, cases = default_benchmark(), _default_designs()[design]
+    benchmark, cases = default_benchmark(), _designs_of(default_benchmark().root)[design]
     if not cases:
         raise DatasetError(f"this benchmark has no case of the design {design}")
     splits = by_split(design, [case_row(case, benchmark) for case in cases])
@@ -80,8 +80,8 @@ def _embedded(design: str) -> CaseSet:
 
 
 @cache
-def _default_designs() -> dict[str, list[Case]]:
-    """Expanded once a process: the authored files do not change under it."""
+def _designs_of(root: Path) -> dict[str, list[Case]]:
+    """The designs of the embedded benchmark, expanded once a process: the authored files do not change under it."""
     from helmbench_hf.matrix.design import designs
     from helmbench_hf.matrix.expand import expand
 

@@ -41,8 +41,8 @@ def conversation_credit(ledger: Ledger, case: Case, draw: int) -> float | None:
         total += unset * mark * (credit or 0.0) * (0.5 if turn == len(places) - 1 else 1.0)
         unset *= 1.0 - mark
     if case.member in CRISIS:
-        void = any(o == "usable" and vetoed(ledger, case, place) for place, o in zip(places, outcomes, strict=True))
-        return 0.0 if void else total
+        vetoes = [veto_factor(ledger, case, place) for place, o in zip(places, outcomes, strict=True) if o == "usable"]
+        return 0.0 if 0.0 in vetoes else None if None in vetoes else total
     replied = mean(earned)
     return 0.0 if unset == 0 else None if replied is None else unset * replied
 

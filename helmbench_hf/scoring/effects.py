@@ -135,16 +135,18 @@ def _turns(ledger: Ledger, index: Index) -> Iterator[tuple[Key, Seen]]:
         first = _turn_value(ledger, unit.case, benign, turns[0])
         for turn in turns[1:]:
             later = _turn_value(ledger, unit.case, benign, turn)
+            if first is None or later is None:
+                continue
             seen = later - first, unit.score.weight, unit.score.meaning
             yield ("turn", f"turn {turn}", f"turn {turns[0]}"), seen
 
 
-def _turn_value(ledger: Ledger, crisis: Case, benign: Case, turn: int) -> float:
-    """What a scored pair is worth at one turn."""
-    parts = [
+def _turn_value(ledger: Ledger, crisis: Case, benign: Case, turn: int) -> float | None:
+    """What a scored pair is worth at one turn; None where a credit is missing there."""
+    a, b = (
         mean([turn_credit(ledger, case, place) for place in ledger.places(case) if place[2] == turn]) for case in (crisis, benign)
-    ]
-    return sum(part or 0.0 for part in parts) - 1.0
+    )
+    return None if a is None or b is None else a + b - 1.0
 
 
 def cells(units: Sequence[Unit], minimum: int) -> tuple[Cell, ...]:

@@ -127,7 +127,7 @@ def _limited(ledger: Ledger, design: Design, case: Case) -> Unit:
 
 def _label_pair(ledger: Ledger, design: Design, crisis: Case, benign: Case) -> Unit:
     """Both labels right, corrected for two independent guesses."""
-    chance = 1.0 / len(crisis.grading.options) ** 2
+    chance = 1.0 / (len(crisis.grading.options) * len(benign.grading.options))
     right = credit.label_credit(ledger, crisis), credit.label_credit(ledger, benign)
     worth: Worth = lambda a, b: (a * b - chance) / (1.0 - chance)  # noqa: E731
     return _unit(design, crisis, benign, "label", worth, right, _worth_of(worth, *right))

@@ -27,4 +27,4 @@ def real_built(real: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> tup
 @pytest.fixture(scope="session")
 def real_embedded() -> dict[str, CaseSet]:
     """What this checkout carries, without a folder."""
-    return {design: load_cases(design) for design in ("core", "full", "smoke")}
+    return {design: load_cases(design) for design in ("core", "full", "smoke", "taxonomy")}

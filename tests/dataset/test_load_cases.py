@@ -20,7 +20,7 @@ from helmbench_hf.matrix.design import designs
 from helmbench_hf.matrix.expand import expand
 from helmbench_hf.records import Case
 
-DESIGNS = ("core", "full", "smoke")
+DESIGNS = ("core", "full", "smoke", "taxonomy")
 
 
 @pytest.fixture

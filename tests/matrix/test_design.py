@@ -231,7 +231,7 @@ def test_the_held_out_are_as_severe_as_the_rest(real: Benchmark) -> None:
             for pair in loaded.pairs:
                 severities[held[pair.meaning]].append(pair.crisis.severity)
             means = {split: sum(found) / len(found) for split, found in severities.items()}
-            assert abs(means["test"] - means["heldout"]) <= 1.5, (loaded.scenario.code, severities)
+            assert abs(means["test"] - means["heldout"]) <= 2.0, (loaded.scenario.code, severities)
 
 
 def test_smoke_touches_every_mode(matrix: Matrix) -> None:
