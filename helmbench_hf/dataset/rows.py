@@ -82,10 +82,14 @@ def table_with(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
 
 
 def schema_of(rows: Sequence[Row]) -> pa.Schema:
-    """One type per column, from its values: str, int, float, bool or list of str; all-null columns are strings."""
+    """One type per column, from its values: str, int, float, bool or list of str; all-null columns are strings.
+
+    Columns of cases have one type in every design, also where a design leaves one empty.
+    """
     kinds = {}
     for name in rows[0]:
-        found = {type(row[name]).__name__ for row in rows if row[name] is not None} or {"str"}
+        empty = {"bool"} if name == "control_present" else {"str"}
+        found = {type(row[name]).__name__ for row in rows if row[name] is not None} or empty
         if len(found) > 1:
             raise TypeError(f"the column {name} mixes {', '.join(sorted(found))}")
         kinds[name] = _ARROW[found.pop()]

@@ -30,7 +30,7 @@ from helmbench_hf.content.load import default_benchmark, default_root
 from helmbench_hf.dataset.build import build
 from helmbench_hf.dataset.load import load_cases
 made = build(default_benchmark(), Path("made"))
-loaded = {design: load_cases(design) for design in ("core", "full", "smoke")}
+loaded = {design: load_cases(design) for design in ("core", "full", "smoke", "taxonomy")}
 print(json.dumps({
     "package": helmbench_hf.__file__,
     "root": str(default_root()),
