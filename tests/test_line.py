@@ -19,6 +19,9 @@ from tests.support.checkpoints import smollm2_path
 from tests.support.recompute import recheck
 
 pytestmark = pytest.mark.vllm
+ONLY = "P1-B1-S1,P1-B1-S51,P1-B5,P1-B8-S1,P2-B1,P2-B2,P2-B5-S1,P2-B6-S1,P3-B1"
+"""Every mode, grader and kind of criterion once; all of `smoke` is what `make demo` runs."""
+RUN = ("--model", "demo", "--judge", "demo", "--design", "smoke", "--only", ONLY)
 
 
 def helmbench(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -39,7 +42,7 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Line:
     """One run of every stage; the tests below only look at what it left."""
     smollm2_path()
     root = tmp_path_factory.mktemp("line") / "run"
-    done = helmbench("run", "--run", str(root), "--model", "demo", "--judge", "demo", "--design", "smoke")
+    done = helmbench("run", "--run", str(root), *RUN)
     assert done.returncode == 0, done.stderr
     folder = RunFolder(root)
     return Line(folder, done.stdout, collect(folder), json.loads(folder.scores.read_text()))
@@ -58,7 +61,7 @@ def test_every_number_agrees_with_the_plain_recomputation(line: Line) -> None:
 
 def test_a_second_run_repeats_nothing(line: Line, tmp_path: Path) -> None:
     copy = RunFolder(Path(shutil.copytree(line.folder.root, tmp_path / "copy")))
-    done = helmbench("run", "--run", str(copy.root), "--model", "demo", "--judge", "demo", "--design", "smoke")
+    done = helmbench("run", "--run", str(copy.root), *RUN)
     assert done.returncode == 0, done.stderr
     for kind in ("completions", "judgments/demo"):
         before, after = (sorted((run.root / kind).glob("*.jsonl")) for run in (line.folder, copy))

@@ -20,7 +20,7 @@ Dataset = Annotated[str | None, typer.Option("--dataset", help="Folder or Hub id
 Revision = Annotated[str | None, typer.Option("--revision", help="Tag or commit of a Hub dataset.")]
 Design = Annotated[str, typer.Option("--design", help="smoke, core or full.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N cases.")]
-Only = Annotated[str | None, typer.Option("--only", help="Cases whose code starts with this, e.g. P1-B1.")]
+Only = Annotated[str | None, typer.Option("--only", help="Cases whose code starts with this, e.g. P1-B1 or P1-B1-S1,P2.")]
 
 
 def fail(message: object, code: int = 1) -> NoReturn:

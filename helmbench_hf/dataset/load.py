@@ -162,9 +162,12 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def select(cases: tuple[Case, ...], only: str | None, limit: int | None) -> tuple[Case, ...]:
-    """The cases whose code is `only` or continues it, the first `limit` of them. DatasetError where none is left."""
-    prefix = f"{only.rstrip('-')}-" if only else ""
-    chosen = tuple(case for case in cases if f"{case.code}-".startswith(prefix))[:limit]
+    """The cases whose code is `only`, or continues it, the first `limit` of them; commas stand between several.
+
+    DatasetError where none is left.
+    """
+    prefixes = tuple(f"{part.strip().rstrip('-')}-" for part in only.split(",")) if only else ("",)
+    chosen = tuple(case for case in cases if f"{case.code}-".startswith(prefixes))[:limit]
     if not chosen:
         raise DatasetError(f"no case starts with {only}; `helmbench cases` lists them")
     return chosen
