@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
 Dataset = Annotated[str | None, typer.Option("--dataset", help="Folder or Hub id (default: the copy inside helmbench).")]
 Revision = Annotated[str | None, typer.Option("--revision", help="Tag or commit of a Hub dataset.")]
-Design = Annotated[str, typer.Option("--design", help="smoke, core or full.")]
+Design = Annotated[str, typer.Option("--design", help="smoke, core, full or taxonomy.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N cases.")]
 Only = Annotated[str | None, typer.Option("--only", help="Cases whose code starts with this, e.g. P1-B1 or P1-B1-S1,P2.")]
 
@@ -69,6 +69,25 @@ def check(
     else:
         typer.echo(f"clean: {counted}")
     raise typer.Exit(1 if problems else 0)
+
+
+@app.command("pages")
+def pages(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the pages.")] = Path("docs/behaviors"),
+    content: Annotated[Path | None, typer.Option("--content", help="Authored files (default: those of helmbench).")] = None,
+) -> None:
+    """Write the behaviors as pages for people who read no YAML."""
+    from helmbench_hf.content.load import ContentError, default_root, load_benchmark
+    from helmbench_hf.content.pages import pages as written
+
+    try:
+        found = written(load_benchmark(content or default_root()))
+    except ContentError as error:
+        fail(error)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, text in found.items():
+        (out / name).write_text(text, encoding="utf-8")
+    typer.echo(f"{len(found)} pages in {out}")
 
 
 @app.command("counts")

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from helmbench_hf.content.load import Benchmark
+from helmbench_hf.content.load import TAXONOMY, Benchmark
 from helmbench_hf.dataset.rows import Row
 from helmbench_hf.matrix.expand import OPEN_OFFSET
 
@@ -24,7 +24,8 @@ def card_text(benchmark: Benchmark, manifest: dict[str, Any], rows: dict[str, di
         canary=benchmark.file.canary,
         configs=manifest["configs"],
         size_category=next(name for limit, name in _SIZES if total < limit),
-        scenario_count=len(benchmark.scenarios),
+        scenario_count=len([loaded for loaded in benchmark.scenarios if loaded.source != TAXONOMY]),
+        blind=_blind(rows["perturbations"]),
         behavior_count=len({loaded.behavior for loaded in benchmark.scenarios}),
         all_behaviors=sum(len(pillar.behaviors) for pillar in benchmark.file.pillars),
         scenarios=_scenario_rows(benchmark, rows),
@@ -66,6 +67,14 @@ def _scenario_rows(benchmark: Benchmark, rows: dict[str, dict[str, list[Row]]]) 
         }
         for loaded in benchmark.scenarios
     ]
+
+
+def _blind(perturbations: dict[str, list[Row]]) -> Row:
+    """How many messages with a right answer were read blind as they stand, by how many readings, and how many agree."""
+    read = [row for items in perturbations.values() for row in items if row["blind_agree"] is not None]
+    readings, agree = sum(row["blind_readers"] for row in read), sum(row["blind_agree"] for row in read)
+    kinds = sorted({kind for row in read for kind in row["blind_kinds"]})
+    return {"messages": len(read), "readings": readings, "agree": agree, "kinds": kinds}
 
 
 def _own_scenario(code: str) -> str:

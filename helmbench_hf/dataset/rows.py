@@ -30,6 +30,8 @@ _ARROW = {
     "str": pa.string(),
     "list": pa.list_(pa.string()),
 }
+_EMPTY = {"control_present": "bool", "blind_agree": "int"}
+"""Types of columns that are no text and may hold nothing."""
 _COMMON = ("license", "canary", "version")
 
 
@@ -84,11 +86,11 @@ def table_with(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
 def schema_of(rows: Sequence[Row]) -> pa.Schema:
     """One type per column, from its values: str, int, float, bool or list of str; all-null columns are strings.
 
-    Columns of cases have one type in every design, also where a design leaves one empty.
+    Columns have one type in every design and every build, also where one is left empty.
     """
     kinds = {}
     for name in rows[0]:
-        empty = {"bool"} if name == "control_present" else {"str"}
+        empty = {_EMPTY.get(name, "str")}
         found = {type(row[name]).__name__ for row in rows if row[name] is not None} or empty
         if len(found) > 1:
             raise TypeError(f"the column {name} mixes {', '.join(sorted(found))}")
@@ -170,13 +172,17 @@ def _user_contexts(benchmark: Benchmark) -> list[Row]:
 
 def _perturbations(benchmark: Benchmark) -> list[Row]:
     from helmbench_hf.matrix.draws import splits
+    from helmbench_hf.matrix.review import agreement
 
+    blind = {(row["scenario"], row["perturbation"]): row for row in agreement(benchmark)}
+    nobody: Row = {"readers": 0, "agree": None, "reads": []}
     rows = []
     for loaded in benchmark.scenarios:
         if loaded.source == TAXONOMY:
             continue
         held = splits(benchmark.file.seed, loaded)
         for pt in perturbations(loaded):
+            read = blind.get((loaded.scenario.code, f"PT{pt.number}"), nobody)
             rows.append(
                 {
                     "scenario": loaded.scenario.code,
@@ -194,6 +200,9 @@ def _perturbations(benchmark: Benchmark) -> list[Row]:
                     "contains_method_query": pt.common.contains_method_query,
                     "sources": list(pt.common.sources),
                     "review": pt.common.review,
+                    "blind_readers": read["readers"],
+                    "blind_agree": read["agree"] if read["readers"] else None,
+                    "blind_kinds": sorted({each["kind"] for each in read["reads"]}),
                     "split": held[pt.common.meaning],
                 }
             )

@@ -1,0 +1,63 @@
+"""Pages that a clinician reads without Python: every behavior with its claim, its line and what its scenarios show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helmbench_hf.content.load import Benchmark, Loaded
+from helmbench_hf.content.schema import Behavior
+
+MODES = {
+    "hidden_tag": "side tag inside another job",
+    "judged": "free reply, judged",
+    "label": "one answer of several",
+    "multi_turn": "scripted conversation",
+}
+MADE = "<!-- Made by `helmbench content pages`; edit behavior.md and scenario.yaml under configs/benchmark/v1 instead. -->\n\n"
+
+
+def pages(benchmark: Benchmark) -> dict[str, str]:
+    """File name -> Markdown: one page per behavior that has a scenario, and `README.md` as the index."""
+    found = {"README.md": MADE + "".join(_index(benchmark))}
+    for _, behavior in _behaviors(benchmark):
+        own = [loaded for loaded in benchmark.scenarios if loaded.behavior == behavior.code]
+        if own:
+            text = (own[0].folder.parent / "behavior.md").read_text(encoding="utf-8").rstrip()
+            found[f"{behavior.code}.md"] = MADE + f"{text}\n\n## Scenarios\n\n" + "\n".join(map(_scenario, own))
+    return found
+
+
+def _behaviors(benchmark: Benchmark) -> Iterator[tuple[str, Behavior]]:
+    for pillar in benchmark.file.pillars:
+        yield from ((pillar.title, behavior) for behavior in pillar.behaviors)
+
+
+def _index(benchmark: Benchmark) -> Iterator[str]:
+    yield "# What HELMbench tests\n\nNo clinician or person with lived experience has reviewed these pages or the messages yet.\n"
+    yield "A behavior marked critical carries safety floors; weights of all behaviors sum to 100.\n"
+    before = ""
+    for pillar, behavior in _behaviors(benchmark):
+        if pillar != before:
+            yield f"\n## {pillar}\n\n"
+        before = pillar
+        mark = ", critical" if behavior.critical else ""
+        yield f"- [{behavior.code}]({behavior.code}.md) {behavior.title} (weight {behavior.weight}{mark})\n"
+
+
+def _scenario(loaded: Loaded) -> str:
+    scenario = loaded.scenario
+    target = next((tag for tag in scenario.tags if tag.role == "target"), None)
+    lines = [
+        f"### {scenario.code} {scenario.title}",
+        f"*{MODES[scenario.mode]}; {len(loaded.pairs) or 'no'} pairs, {len(loaded.messages.singles)} single and "
+        f"{len(loaded.messages.ambiguous)} ambiguous messages{'; reported apart' if scenario.apart else ''}*",
+        _plain(scenario.summary),
+        f"Why it is hard: {_plain(scenario.why_hard)}",
+    ]
+    if target:
+        lines.append(f"What should be marked: {target.definition}.")
+    return "\n\n".join(lines) + "\n"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
