@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from helmbench_hf.content.load import TAXONOMY, Benchmark
-from helmbench_hf.dataset.rows import Row
+from helmbench_hf.dataset.rows import Row, case_of
 from helmbench_hf.matrix.expand import OPEN_OFFSET
+from helmbench_hf.matrix.precision import figures
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 
@@ -29,6 +30,8 @@ def card_text(benchmark: Benchmark, manifest: dict[str, Any], rows: dict[str, di
         behavior_count=len({loaded.behavior for loaded in benchmark.scenarios}),
         all_behaviors=sum(len(pillar.behaviors) for pillar in benchmark.file.pillars),
         scenarios=_scenario_rows(benchmark, rows),
+        precision=_precision(benchmark, rows),
+        minimum_pairs=benchmark.scoring.minimum_pairs,
         registers=_registers(rows["perturbations"]),
         countries=[country.name for _, country in sorted(benchmark.countries.items())],
         flag_at=benchmark.scoring.flag_at,
@@ -75,6 +78,15 @@ def _blind(perturbations: dict[str, list[Row]]) -> Row:
     readings, agree = sum(row["blind_readers"] for row in read), sum(row["blind_agree"] for row in read)
     kinds = sorted({kind for row in read for kind in row["blind_kinds"]})
     return {"messages": len(read), "readings": readings, "agree": agree, "kinds": kinds}
+
+
+def _precision(benchmark: Benchmark, rows: dict[str, dict[str, list[Row]]]) -> list[Row]:
+    """Per figure, what `core` and `full` can say about it."""
+    by_design = {
+        name: {each.name: each for each in figures(benchmark, [case_of(row) for items in rows[name].values() for row in items])}
+        for name in ("core", "full")
+    }
+    return [{"name": name, **{d: found.get(name) for d, found in by_design.items()}} for name in by_design["full"]]
 
 
 def _own_scenario(code: str) -> str:
