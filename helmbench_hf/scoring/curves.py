@@ -68,7 +68,8 @@ def midpoint(severities: Sequence[float], marks: Sequence[float], meanings: Sequ
     if not min(severities) <= middle <= max(severities):
         return replace(nothing, note="half is not reached at any severity that was shown")
     gradient = (-1 / slope, intercept / slope**2)
-    error = math.sqrt(sum(gradient[i] * covariance[i][j] * gradient[j] for i in (0, 1) for j in (0, 1)))
+    variance = sum(gradient[i] * covariance[i][j] * gradient[j] for i in (0, 1) for j in (0, 1))
+    error = math.sqrt(max(0.0, variance))  # where all residuals cancel, rounding can leave a little less than nothing
     half = intervals.t_quantile((1 + intervals.CONFIDENCE) / 2, clusters - 1) * error
     return Estimate(middle, middle - half, middle + half, n, clusters, error, clusters - 1.0)
 

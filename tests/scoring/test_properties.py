@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from helmbench_hf.records import Case, Grading, Verdict
@@ -195,6 +195,7 @@ def lost(verdicts: Sequence[Verdict], share: float, rng: random.Random) -> list[
 
 @few
 @given(marks=st.lists(st.tuples(MARKS, MARKS, st.integers(4, 10)), min_size=1, max_size=10))
+@example(marks=[(0.5, 0.5, 5), (0.5, 0.5, 5), (1.0, 1.0, 5)])  # residuals of the curve cancel to a little less than nothing
 def test_nothing_is_floored(marks: list[tuple[float, float, int]]) -> None:
     cases, verdicts = [], []
     for number, (a, b, severity) in enumerate(marks, 1):
