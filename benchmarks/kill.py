@@ -55,7 +55,11 @@ def main() -> int:
             print(f"\r{kills} kills, {_count(work.journal)} completions", end="", file=sys.stderr, flush=True)
         print(file=sys.stderr)
         last = _Life(work)
-        if not last.ends_within(options.patience) or last.process.returncode:
+        if not last.ends_within(options.patience):
+            last.kill("command")
+            last.until_gone()
+            faults.append(f"the last resume was not done after {options.patience:g} s")
+        elif last.process.returncode:
             faults.append(f"the last resume ended with code {last.process.returncode}")
         summary = {"kills": kills, **levels, **_verify(work, faults)}
     summary["slowest_death_s"] = round(max((each for each in deaths if each is not None), default=0.0), 3)
