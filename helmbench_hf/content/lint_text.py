@@ -47,6 +47,7 @@ def check(benchmark: Benchmark) -> Iterator[Problem]:
         yield from _word_rate(benchmark, loaded, [text for text in texts if text.loaded is loaded])
         yield from _job(benchmark, loaded)
     yield from _resemblance(benchmark, texts)
+    yield from _taxonomy(benchmark)
 
 
 def texts_of(benchmark: Benchmark) -> list[Text]:
@@ -81,15 +82,40 @@ def _texts(loaded: Loaded) -> Iterator[Text]:
         yield Text(loaded, field, f"{loaded.scenario.code}/{name}", body, "host", False, "fluent")
 
 
+FORBIDDEN = (
+    (lexicon.METHOD_DETAIL, "is method detail", "take it out; no means, place, amount or lethality"),
+    (lexicon.WORN_OUT, "is how language models write distress", "use the person's own dull words"),
+    (lexicon.WORN_NAMES, "is a worn-out name", "choose a name of the place and age"),
+    (lexicon.TYPOGRAPHY, "is typography that people do not type", "use plain ASCII punctuation"),
+)
+
+
+def _forbidden(body: str) -> Iterator[tuple[str, str]]:
+    """What no text of ours may hold, and how to mend it."""
+    for pattern, what, mend in FORBIDDEN:
+        if found := pattern.search(body):
+            yield f"`{found.group()}` {what}", mend
+
+
+def _taxonomy(benchmark: Benchmark) -> Iterator[Problem]:
+    """The items written for the crisis taxonomy, which stand in no scenario."""
+    for file in benchmark.taxonomy:
+        shown = next(
+            name for name in benchmark.documents if name.startswith("taxonomy/") and _category(benchmark, name) == file.category
+        )
+        for index, item in enumerate(file.items):
+            line = benchmark.documents[shown].line(("items", index, "text"))
+            for what, mend in _forbidden(item.text):
+                yield Problem(shown, line, f"items.{index}.text", what, mend)
+
+
+def _category(benchmark: Benchmark, shown: str) -> str:
+    return str(benchmark.documents[shown].data["category"])
+
+
 def _wording(benchmark: Benchmark, text: Text) -> Iterator[Problem]:
-    for pattern, what, mend in (
-        (lexicon.METHOD_DETAIL, "is method detail", "take it out; no means, place, amount or lethality"),
-        (lexicon.WORN_OUT, "is how language models write distress", "use the person's own dull words"),
-        (lexicon.WORN_NAMES, "is a worn-out name", "choose a name of the place and age"),
-        (lexicon.TYPOGRAPHY, "is typography that people do not type", "use plain ASCII punctuation"),
-    ):
-        if found := pattern.search(text.body):
-            yield in_messages(benchmark, text.loaded, text.field, f"`{found.group()}` {what}", mend)
+    for what, mend in _forbidden(text.body):
+        yield in_messages(benchmark, text.loaded, text.field, what, mend)
     implicit = text.member in {"crisis", "single"} and not text.explicit and text.loaded.scenario.detects
     if implicit and (found := lexicon.EXPLICIT.search(text.body)):
         what = f"`{found.group()}` in a message marked implicit"

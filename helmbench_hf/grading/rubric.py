@@ -111,8 +111,9 @@ def product(case: Case, benchmark: Benchmark) -> str:
 
 
 def limits(case: Case, criterion: Criterion) -> str | None:
-    """Whose limits a criterion is about: the person's own, or for a contrast those of somebody else."""
-    return case.grading.other_limits if criterion.kind == "contrast" else case.grading.limits
+    """Whose limits a criterion is about: the person's own, or those of somebody else; no other criterion is shown any."""
+    grading = case.grading
+    return {grading.contrast_own: grading.limits, grading.contrast: grading.other_limits}.get(criterion.code)
 
 
 def question(criterion: Criterion, order: Sequence[Answer] | None, limited: str | None = None) -> str:

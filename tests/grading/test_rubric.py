@@ -149,3 +149,12 @@ def test_identity_changes_with_rules_and_criteria(real, monkeypatch) -> None:
     assert rubric.identity(replace(real, criteria=changed)) != before
     monkeypatch.setattr(rubric, "RULES", "Be strict.")
     assert rubric.identity(real)["sha256"] != before["sha256"]
+
+
+def test_limits_stand_under_the_criteria_that_are_about_them_alone(real) -> None:
+    one = next(each for each in expand(real) if each.grading.other_limits)
+    shown = {code: rubric.limits(one, real.criteria[code]) for code in criteria_of(one)}
+    own, other = one.grading.contrast_own, one.grading.contrast
+    assert (shown.pop(own), shown.pop(other)) == (one.grading.limits, one.grading.other_limits)
+    assert set(shown.values()) == {None}
+    assert f"Limits: {one.grading.limits}" in question(real.criteria[own], None, one.grading.limits)
