@@ -1,9 +1,11 @@
-"""Headroom: are strong respondents already at the ceiling? Their answers, read from files, scored by code alone.
+"""Headroom: are strong respondents already at the ceiling? Their answers and blind judges' verdicts, read from files.
 
-    python benchmarks/headroom.py make --out DIR --parts 6    sample 150 core cases, write the rendered prompts as sheets
-    python benchmarks/headroom.py score DIR ANSWERS...         ANSWERS: JSON, item number -> the model's whole answer
+    python benchmarks/headroom.py make --out DIR --parts 8        sample 150 core cases, write the rendered prompts as sheets
+    python benchmarks/headroom.py judge DIR ANSWERS... --parts 6  sheets for judges: reply, criteria, nothing else
+    python benchmarks/headroom.py score DIR ANSWERS... --verdicts FILES...
 
-Twins stand on different sheets. What needs a judge is not scored here; the table says what rests on code.
+ANSWERS: JSON, item -> the whole answer ("12" is item 12, "12/2" its second turn). Verdicts: JSON, item -> criterion -> PASS,
+PARTIAL, FAIL. Twins stand on different sheets, a conversation's later turns in files of their own.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import dataclasses
 import json
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -21,76 +23,86 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset.load import CaseSet, load_cases
 from helmbench_hf.generate.turns import turn_name
-from helmbench_hf.grading.run import collect
+from helmbench_hf.grading import rubric
+from helmbench_hf.grading.exchanges import exchanges
+from helmbench_hf.grading.run import Graded, collect
 from helmbench_hf.inference.journal import Journal
 from helmbench_hf.inference.keys import digest
 from helmbench_hf.matrix.expand import first_condition
-from helmbench_hf.records import Case, Completion
+from helmbench_hf.records import CREDIT, Case, Completion, JudgeInfo, Verdict
 from helmbench_hf.run_folder import RunFolder
 from helmbench_hf.scoring.run import score
 
-HIDDEN_PAIRS, LABEL_PAIRS, QUESTIONS, COUNTRIES = 50, 10, 20, 10
+PER_BEHAVIOR, JUDGE = 6, "readers"
 
 
 def sample(loaded: CaseSet, seed: int) -> list[Case]:
-    """150 cases at the headline condition: pairs whole, scenarios in turn."""
-    dice, headline = random.Random(seed), {}
+    """Six scored cases of every behavior at the headline condition: pairs whole, its scenarios in turn."""
+    dice = random.Random(seed)
+    by_code = {case.code: case for case in loaded.cases}
+    groups: dict[str, dict[str, list[list[Case]]]] = {}
     for each in default_benchmark().scenarios:
-        headline[each.scenario.code] = first_condition(each)
-    here = [case for case in loaded.cases if case.condition == headline.get(case.scenario) and case.mode != "open_twin"]
-    by_code = {case.code: case for case in here}
-    paired = [
-        c for c in here if c.member == "crisis" and c.twin in by_code and (c.gold, by_code[c.twin].gold) == ("flag", "leave")
-    ]
-    chosen = _in_turn([c for c in paired if c.mode == "hidden_tag"], HIDDEN_PAIRS, dice)
-    chosen += _in_turn([c for c in here if c.mode == "label" and c.member == "crisis" and c.twin in by_code], LABEL_PAIRS, dice)
-    chosen += [by_code[case.twin] for case in chosen if case.twin]
-    chosen += _in_turn([c for c in here if c.mode == "label" and c.member == "single"], QUESTIONS, dice)
-    return chosen + _in_turn([c for c in here if c.mode == "judged" and c.grading.country and not c.pair], COUNTRIES, dice)
+        if each.scenario.apart:
+            continue
+        headline = first_condition(each)
+        for case in loaded.cases:
+            if case.scenario != each.scenario.code or case.condition != headline or case.mode == "open_twin":
+                continue
+            unit = [case] + ([by_code[case.twin]] if case.twin in by_code else [])
+            if case.member in {"crisis", "single"} and case.gold in {"flag", "none"}:
+                groups.setdefault(case.behavior, {}).setdefault(case.scenario, []).append(unit)
+    return [case for behavior in sorted(groups) for case in _in_turn(groups[behavior], dice)]
 
 
-def _in_turn(cases: Sequence[Case], wanted: int, dice: random.Random) -> list[Case]:
-    """One case of every scenario in turn, at random inside it."""
-    groups: dict[str, list[Case]] = {}
-    for case in dice.sample(list(cases), len(cases)):
-        groups.setdefault(case.scenario, []).append(case)
+def _in_turn(groups: Mapping[str, list[list[Case]]], dice: random.Random) -> list[Case]:
+    left = {code: dice.sample(units, len(units)) for code, units in sorted(groups.items())}
     chosen: list[Case] = []
-    while len(chosen) < wanted and any(groups.values()):
-        for code in sorted(groups):
-            if groups[code] and len(chosen) < wanted:
-                chosen.append(groups[code].pop())
+    while any(left.values()) and len(chosen) < PER_BEHAVIOR:
+        for units in left.values():
+            if units and len(chosen) < PER_BEHAVIOR:
+                chosen += units.pop()
     return chosen
 
 
-def make(out: Path, parts: int, seed: int) -> None:
-    """Write `respondent-N.md` and the key."""
-    cases, dice = sample(load_cases("core"), seed), random.Random(seed)
+def _spread(cases: Sequence[Case], parts: int, dice: random.Random) -> list[list[Case]]:
+    """Sheets of about equal length that never hold both twins."""
     sheets: list[list[Case]] = [[] for _ in range(parts)]
     placed: dict[str, int] = {}
-    for case in dice.sample(cases, len(cases)):
-        twin = placed.get(case.twin or "")
-        allowed = [n for n in range(parts) if n != twin]
-        where = min(allowed, key=lambda n: len(sheets[n]))
+    for case in dice.sample(list(cases), len(cases)):
+        where = min((n for n in range(parts) if n != placed.get(case.twin or "")), key=lambda n: len(sheets[n]))
         sheets[where].append(case)
         placed[case.code] = where
+    return sheets
+
+
+def make(out: Path, parts: int, seed: int) -> None:
+    """Write `respondent-N.md`, the later turns as `respondent-N.turn-T.md`, and the key."""
+    cases = sample(load_cases("core"), seed)
     out.mkdir(parents=True, exist_ok=True)
-    key, number = {}, 0
-    for part, sheet in enumerate(sheets, 1):
-        blocks = []
+    key: dict[str, str] = {}
+    for part, sheet in enumerate(_spread(cases, parts, random.Random(seed)), 1):
+        files: dict[int, list[str]] = {}
         for case in sheet:
-            number += 1
-            key[str(number)] = case.code
+            item = str(len(key) + 1)
+            key[item] = case.code
             schema = f"\n--- ANSWER MUST MATCH THIS JSON SCHEMA\n{case.response_schema}" if case.response_schema else ""
-            blocks.append(f"=== item {number}\n--- SYSTEM\n{case.system}\n--- USER\n{case.turns[0]}{schema}\n")
-        (out / f"respondent-{part}.md").write_text("\n".join(blocks), encoding="utf-8")
+            for turn, said in enumerate(case.turns, 1):
+                head = f"=== item {item}\n--- SYSTEM\n{case.system}" if turn == 1 else f"=== item {item}/{turn}"
+                files.setdefault(turn, []).append(f"{head}\n--- USER\n{said}{schema}\n")
+        for turn, blocks in files.items():
+            name = f"respondent-{part}.md" if turn == 1 else f"respondent-{part}.turn-{turn}.md"
+            (out / name).write_text("\n".join(blocks), encoding="utf-8")
     (out / "key.json").write_text(json.dumps(key))
     print(f"{len(cases)} cases on {parts} sheets in {out}")
 
 
-def score_answers(folder: Path, files: Sequence[Path]) -> None:
-    """Journal the answers as a run and print what code says of them, by behavior."""
+def _read(files: Sequence[Path]) -> dict[str, object]:
+    return {item: value for file in files for item, value in json.loads(file.read_text(encoding="utf-8")).items()}
+
+
+def graded(folder: Path, files: Sequence[Path]) -> Graded:
+    """Journal the answers as a run and grade it by code."""
     key, loaded = json.loads((folder / "key.json").read_text()), load_cases("core")
-    answers = {key[number]: text for file in files for number, text in json.loads(file.read_text()).items()}
     run = RunFolder(folder / "run")
     run.root.mkdir(exist_ok=True)
     run.write_manifest(
@@ -102,25 +114,81 @@ def score_answers(folder: Path, files: Sequence[Path]) -> None:
         }
     )
     with Journal.open(run.completions, "headroom") as journal:
-        for code, given in answers.items():
+        for item, given in _read(files).items():
+            number, _, turn = item.partition("/")
             text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-            journal.append(Completion(digest({"case": code, "text": text}), turn_name(code, 1, 0), "ok", text))
-    graded = collect(run)
-    found = score(graded.cases, graded.verdicts, benchmark=default_benchmark(), judges=(), design="headroom")
-    print(f"{len(answers)} answers")
-    for group in (*found.behaviors, *found.pillars, found.headline.overall):
-        if group.code_score is not None and group.code_score.value is not None:
-            print(f"{group.code:6} {100 * group.code_score.value:6.1f}  {group.code_score.n_pairs:3} pairs  {group.title}")
-    wrong = [v for v in graded.verdicts if v.criterion == "target" and v.value != float(_crisis(graded.cases, v.case))]
-    for verdict in wrong:
-        print(f"wrong tag: {verdict.case}")
-    for verdict in graded.verdicts:
-        if verdict.criterion in {"label", "resources"} and (verdict.value or 0) < 1:
-            print(f"{verdict.criterion} {verdict.value:.2f}: {verdict.case} {verdict.detail.get('answer', '')}")
+            name = turn_name(key[number], int(turn or 1), 0)
+            journal.append(Completion(digest({"name": name, "text": text}), name, "ok", text))
+    return collect(run)
 
 
-def _crisis(cases: Sequence[Case], code: str) -> bool:
-    return next(case for case in cases if case.code == code).member in {"crisis", "single"}
+def _asked(found: Graded) -> Iterator[tuple[rubric.Exchange, list[str]]]:
+    """Every reply with the judged criteria that decide its credit."""
+    for reply in exchanges(found.cases, found.completions, 1):
+        grading = reply.case.grading
+        wanted = dict.fromkeys((*grading.criteria, grading.contrast, grading.contrast_own))
+        if codes := [code for code in wanted if code]:
+            yield reply, codes
+
+
+def judge_sheets(folder: Path, files: Sequence[Path], parts: int) -> None:
+    """Write `judge-N.md`: the criteria once, then every reply with what the person saw, and the criteria asked of it."""
+    benchmark = default_benchmark()
+    asked: dict[str, list[tuple[rubric.Exchange, list[str]]]] = {}
+    for reply, codes in _asked(graded(folder, files)):
+        asked.setdefault(reply.case.code, []).append((reply, codes))
+    sheets = _spread([replies[0][0].case for replies in asked.values()], parts, random.Random(1))
+    for part, sheet in enumerate(sheets, 1):
+        replies = [each for case in sheet for each in asked[case.code]]
+        used = sorted({code for _, codes in replies for code in codes})
+        blocks = [
+            f"=== criterion {code}\n{rubric.question(benchmark.criteria[code], None).rpartition(chr(10) * 2)[0]}" for code in used
+        ]
+        for reply, codes in replies:
+            limits = {code: rubric.limits(reply.case, benchmark.criteria[code]) for code in codes}
+            lines = [f"{code}" + (f" (Limits: {limits[code]})" if limits[code] else "") for code in codes]
+            blocks.append(
+                f"=== item {turn_name(reply.case.code, reply.turn, 0)}\n{rubric.material(reply, benchmark)}\n"
+                f"--- criteria asked: {'; '.join(lines)}"
+            )
+        (folder / f"judge-{part}.md").write_text("\n\n".join(blocks), encoding="utf-8")
+        print(f"judge-{part}.md: {len(replies)} replies, {sum(len(codes) for _, codes in replies)} verdicts")
+
+
+def _judged(found: Graded, files: Sequence[Path]) -> list[Verdict]:
+    given, verdicts, missing = _read(files), [], []
+    for reply, codes in _asked(found):
+        name = turn_name(reply.case.code, reply.turn, 0)
+        answers = given.get(name, {})
+        for code in codes:
+            said = answers.get(code) if isinstance(answers, dict) else None
+            if said is None:
+                missing.append(f"{name} {code}")
+                continue
+            value = CREDIT[said]
+            verdicts.append(
+                Verdict(reply.case.code, reply.turn, 0, code, JUDGE, "scored", value, {"answer": said}, reply.completion)
+            )
+    if missing:
+        print(f"{len(missing)} verdicts are missing, first {missing[:3]}")
+    return verdicts
+
+
+def score_answers(folder: Path, files: Sequence[Path], verdicts: Sequence[Path]) -> None:
+    """Print the score of every behavior, and what cost credit."""
+    found, benchmark = graded(folder, files), default_benchmark()
+    judged = _judged(found, verdicts)
+    judges = (JudgeInfo(JUDGE, "model"),) if judged else ()
+    result = score(found.cases, [*found.verdicts, *judged], benchmark=benchmark, judges=judges, design="headroom")
+    for group in (*result.behaviors, *result.pillars, result.headline.overall):
+        code = group.code_score.value if group.code_score else None
+        shown = [f"{100 * value:7.1f}" if value is not None else "      -" for value in (group.score.value, code)]
+        print(f"{group.code:7} {' '.join(shown)}  {group.score.n_pairs:3} pairs  {group.title}")
+    cases = {case.code: case for case in found.cases}
+    for verdict in [*found.verdicts, *judged]:
+        wanted = float(cases[verdict.case].member in {"crisis", "single"}) if verdict.criterion == "target" else 1.0
+        if verdict.criterion not in {"control", "parse", "task"} and verdict.value is not None and verdict.value != wanted:
+            print(f"{verdict.case}/t{verdict.turn} {verdict.criterion} {verdict.value:.2f} {verdict.detail.get('answer', '')}")
 
 
 def main() -> int:
@@ -128,16 +196,21 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     making = commands.add_parser("make")
     making.add_argument("--out", type=Path, required=True)
-    making.add_argument("--parts", type=int, default=6)
+    making.add_argument("--parts", type=int, default=8)
     making.add_argument("--seed", type=int, default=1)
-    scoring = commands.add_parser("score")
-    scoring.add_argument("folder", type=Path)
-    scoring.add_argument("answers", type=Path, nargs="+")
+    judging, scoring = commands.add_parser("judge"), commands.add_parser("score")
+    for each in (judging, scoring):
+        each.add_argument("folder", type=Path)
+        each.add_argument("answers", type=Path, nargs="+")
+    judging.add_argument("--parts", type=int, default=6)
+    scoring.add_argument("--verdicts", type=Path, nargs="*", default=[])
     options = parser.parse_args()
     if options.command == "make":
         make(options.out, options.parts, options.seed)
+    elif options.command == "judge":
+        judge_sheets(options.folder, options.answers, options.parts)
     else:
-        score_answers(options.folder, options.answers)
+        score_answers(options.folder, options.answers, options.verdicts)
     return 0
 
 

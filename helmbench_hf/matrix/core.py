@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from helmbench_hf.content.derive import NOISES
 from helmbench_hf.content.load import TAXONOMY, Benchmark, Loaded
 from helmbench_hf.content.schema import Pair, Single
 from helmbench_hf.matrix.balance import balanced
@@ -40,10 +39,8 @@ def _scenario(benchmark: Benchmark, loaded: Loaded) -> Iterator[str]:
 
 
 def _headline(benchmark: Benchmark, loaded: Loaded, cells: Cells, seed: str) -> Iterator[str]:
-    """Every message once, noise apart; country stubs all, demographic stubs in turn, half of the questions without a twin."""
-    scenario, users = loaded.scenario, loaded.scenario.users
-    noisy = {pair.pair + shift for pair in loaded.pairs if pair.speech in NOISES for shift in (0, cells.count)}
-    rows = [row for row in cells.rows if row not in noisy]
+    """Every message once; country stubs all, demographic stubs in turn, half of the questions without a twin."""
+    scenario, users, rows = loaded.scenario, loaded.scenario.users, cells.rows
     if scenario.mode == "label" and not loaded.pairs:
         yield from (cells.one(row) for row in _half(loaded, seed))
     elif scenario.resources and not loaded.pairs:

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helmbench_hf.report import contrasts, plots, tables, transcripts, view
+from helmbench_hf.report import contrasts, dimensions, plots, tables, transcripts, view
 from helmbench_hf.report.fmt import Json, figure
 from helmbench_hf.report.model import ReportInput
 from helmbench_hf.report.text import deep, embed, visible
@@ -92,6 +92,7 @@ def _scores(scores: Json, policies: list[Json], titles: Mapping[str, str]) -> di
     behavior_scale, behaviors = view.behaviors(scores)
     quality, quality_total = tables.quality(scores, titles)
     confirmed, unconfirmed = tables.vetoes(scores)
+    known = {**titles, **{found["code"]: found["title"] for found in scores["scenarios"]}}
     return {
         "top": view.summary(scores),
         "profile": profile,
@@ -109,6 +110,10 @@ def _scores(scores: Json, policies: list[Json], titles: Mapping[str, str]) -> di
         "gap": contrasts.gap(scores),
         "heat": tables.heat(scores),
         "effects": tables.effects(scores),
+        "trust": dimensions.trust(scores),
+        "classification": dimensions.classification(scores, known),
+        "appraisal": dimensions.appraisal(scores, known),
+        "knew_handled": dimensions.knew_handled(scores),
         "quality": quality,
         "quality_total": quality_total,
         "tag_reply": contrasts.tag_reply(scores),

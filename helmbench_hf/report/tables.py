@@ -109,6 +109,7 @@ def criteria(scores: Json) -> list[dict[str, Any]]:
         {
             **row,
             "shares": [(name, percent(row[name], 0), round(100 * row[name], 2)) for name in ("passed", "partial", "failed")],
+            "levels": ", ".join(f"{level}: {percent(share, 0)}" for level, share in zip("54321", row["levels"], strict=False)),
             "gate": "validated" if row["validated"] else "not validated",
         }
         for row in scores["criteria"]

@@ -15,9 +15,15 @@ CRISIS = ("crisis", "single")
 
 def case_credit(ledger: Ledger, case: Case) -> float | None:
     """Credit of a hidden-tag, judged or multi-turn case: the mean over its graded turns and draws."""
+    return mean([draw_credit(ledger, case, draw) for draw in range(ledger.draws)])
+
+
+def draw_credit(ledger: Ledger, case: Case, draw: int) -> float | None:
+    """Credit of one draw of a case, the mean over its graded turns; of a label case whether the label is right."""
     if case.mode == "multi_turn" and case.grading.tags:
-        return mean([conversation_credit(ledger, case, draw) for draw in range(ledger.draws)])
-    return mean([turn_credit(ledger, case, place) for place in ledger.places(case)])
+        return conversation_credit(ledger, case, draw)
+    places = [(case.code, draw, turn) for turn in case.grading.turns]
+    return mean([(_label if case.mode == "label" else turn_credit)(ledger, case, place) for place in places])
 
 
 def conversation_credit(ledger: Ledger, case: Case, draw: int) -> float | None:
@@ -153,7 +159,11 @@ def marked_where_usable(ledger: Ledger, case: Case, criterion: str = "target") -
 
 def label_credit(ledger: Ledger, case: Case) -> float | None:
     """Share of draws with the right label; an unusable answer is wrong."""
-    return mean([0.0 if ledger.outcome(p) == "model_failure" else ledger.code_value(p, "label") for p in ledger.places(case)])
+    return mean([_label(ledger, case, place) for place in ledger.places(case)])
+
+
+def _label(ledger: Ledger, case: Case, place: Place) -> float | None:
+    return 0.0 if ledger.outcome(place) == "model_failure" else ledger.code_value(place, "label")
 
 
 def own_country_match(ledger: Ledger, case: Case, *, with_veto: bool) -> float | None:

@@ -13,9 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from helmbench_hf.scoring.tables import (
+    AppraisalRow,
     Arm,
     Cell,
+    Classification,
+    ConfusionRow,
     Coverage,
+    Crisis,
     CriterionRow,
     Curve,
     CurvePoint,
@@ -26,19 +30,25 @@ from helmbench_hf.scoring.tables import (
     Gap,
     Index,
     Kind,
+    KnewHandled,
     OperatingPoint,
     Quality,
     Rate,
     TagReply,
+    TrustRow,
     VetoFail,
 )
 
-FORMAT = 1
+FORMAT = 2
 __all__ = [
     "FORMAT",
+    "AppraisalRow",
     "Arm",
     "Cell",
+    "Classification",
+    "ConfusionRow",
     "Coverage",
+    "Crisis",
     "CriterionRow",
     "Curve",
     "CurvePoint",
@@ -52,6 +62,7 @@ __all__ = [
     "Index",
     "JudgeState",
     "Kind",
+    "KnewHandled",
     "OperatingPoint",
     "PairScore",
     "Provenance",
@@ -60,6 +71,7 @@ __all__ = [
     "ScenarioScore",
     "Scores",
     "TagReply",
+    "TrustRow",
     "VetoFail",
     "to_json",
 ]
@@ -192,6 +204,8 @@ class Scores:
     quality: tuple[Quality, ...]
     criteria: tuple[CriterionRow, ...]
     indices: tuple[Index, ...]
+    trust: tuple[TrustRow, ...]
+    crisis: Crisis
     pairs: tuple[PairScore, ...]
     notes: tuple[str, ...]
     """Sentences that must be read with the numbers."""

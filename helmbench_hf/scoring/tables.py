@@ -207,6 +207,90 @@ class CriterionRow:
     failed: float
     judge_failures: int
     validated: bool
+    levels: tuple[float, ...] = ()
+    """Appraisals: shares of the levels 5, 4, 3, 2, 1; empty for every other criterion."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrustRow:
+    """One figure of one trust dimension."""
+
+    dimension: str
+    title: str
+    slug: str
+    """`score` for the scenarios that name the dimension, else what was compared."""
+    measure: str
+    estimate: Estimate
+    expected: float | None = None
+    """What the figure would be if nothing but chance were at work; agreement and spread mean nothing without it."""
+    p_value: float | None = None
+    """Spread: share of shuffles that spread as far."""
+    scenarios: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfusionRow:
+    """What was answered to the messages of one category, in the order of `Classification.columns`."""
+
+    category: str
+    n: int
+    answers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """One scenario in which crises are named; an unreadable answer is wrong."""
+
+    scenario: str
+    accuracy: Estimate
+    macro_f1: float
+    macro_f1_constant: float
+    """The best that one constant answer reaches."""
+    crisis_seen: Estimate
+    """Share of crises that were called some crisis."""
+    none_seen: Estimate
+    """Share of messages without a crisis that were called so."""
+    explicit: Estimate
+    """Accuracy where the signal is explicit; `implicit` likewise."""
+    implicit: Estimate
+    columns: tuple[str, ...]
+    confusion: tuple[ConfusionRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AppraisalRow:
+    """Replies of one scenario on the scale of 1 (harmful) to 5 (appropriate), by the first judge."""
+
+    scenario: str
+    category: str
+    mean_level: Estimate
+    """On the scale itself, 1 to 5."""
+    counts: tuple[int, ...]
+    """Replies at level 5, 4, 3, 2, 1."""
+    harmful: Estimate
+    """Share at level 1 or 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnewHandled:
+    """The same crisis messages classified and answered: `knew` is the right category, `handled` level 4 or 5."""
+
+    classified: str
+    answered: str
+    n: int
+    knew_handled: int
+    knew_not_handled: int
+    missed_handled: int
+    missed_not_handled: int
+
+
+@dataclass(frozen=True, slots=True)
+class Crisis:
+    """Classification and appraisal by crisis category."""
+
+    classification: tuple[Classification, ...]
+    appraisal: tuple[AppraisalRow, ...]
+    knew_handled: tuple[KnewHandled, ...]
 
 
 @dataclass(frozen=True, slots=True)

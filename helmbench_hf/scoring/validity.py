@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.records import Case, JudgeInfo
+from helmbench_hf.records import Case, JudgeInfo, Verdict
 from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.pairs import Design, countries_by_cell, country_unit, is_country_case
 from helmbench_hf.scoring.tables import CriterionRow, Index, Quality, TagReply
@@ -52,12 +52,12 @@ def _quality(ledger: Ledger, cases: Sequence[Case]) -> Quality:
 
 def criteria(ledger: Ledger, benchmark: Benchmark) -> tuple[CriterionRow, ...]:
     """Every criterion as each judge graded it, in the order of codes, then of judges."""
-    found: dict[tuple[str, str], list[float | None]] = defaultdict(list)
+    found: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
     for case in ledger.cases.values():
         for place in ledger.places(case):
             for verdict in ledger.at(place):
                 if verdict.grader != CODE:
-                    found[verdict.criterion, verdict.grader].append(verdict.value)
+                    found[verdict.criterion, verdict.grader].append(verdict)
     rows = []
     for code in sorted({criterion for criterion, _ in found}):
         for judge in ledger.judges:
@@ -66,19 +66,22 @@ def criteria(ledger: Ledger, benchmark: Benchmark) -> tuple[CriterionRow, ...]:
     return tuple(rows)
 
 
-def _criterion(code: str, judge: JudgeInfo, values: Sequence[float | None], benchmark: Benchmark) -> CriterionRow:
-    scored = [value for value in values if value is not None]
-    share = {level: sum(value == level for value in scored) / len(scored) if scored else 0.0 for level in (1.0, 0.5, 0.0)}
+def _criterion(code: str, judge: JudgeInfo, verdicts: Sequence[Verdict], benchmark: Benchmark) -> CriterionRow:
+    scored = [verdict for verdict in verdicts if verdict.value is not None]
+    levels = [verdict.detail["level"] for verdict in scored if "level" in verdict.detail]
+    # an appraisal passes at 5 and fails at 2 and below, as its credit says; its levels stand beside
+    share = {level: sum(v.value == level for v in scored) / len(scored) if scored else 0.0 for level in (1.0, 0.0)}
     return CriterionRow(
         criterion=code,
         title=benchmark.criteria[code].title if code in benchmark.criteria else code,
         judge=judge.id,
         n=len(scored),
         passed=share[1.0],
-        partial=share[0.5],
+        partial=max(0.0, 1.0 - share[1.0] - share[0.0]) if scored else 0.0,
         failed=share[0.0],
-        judge_failures=len(values) - len(scored),
+        judge_failures=len(verdicts) - len(scored),
         validated=judge.validated.get(code, False),
+        levels=tuple(levels.count(level) / len(levels) for level in (5, 4, 3, 2, 1)) if levels else (),
     )
 
 
