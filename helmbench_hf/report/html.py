@@ -17,11 +17,11 @@ from helmbench_hf.report import contrasts, dimensions, plots, tables, transcript
 from helmbench_hf.report.fmt import Json, figure
 from helmbench_hf.report.model import ReportInput
 from helmbench_hf.report.text import deep, embed, visible
+from helmbench_hf.scoring.result import FORMAT
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-FORMAT = 1
 MINIMUM_PAIRS = 30
 """Said in words on the page; the scores have already left out what lies below it."""
 
