@@ -18,12 +18,14 @@ from helmbench_hf.matrix.expand import expand
 from helmbench_hf.records import Case, JudgeInfo, Verdict
 from helmbench_hf.scoring.result import to_json
 from helmbench_hf.scoring.run import score
-from tests.support.recompute import NOT_COMPUTED, differences, recheck, recompute
+from tests.support.recompute import NOT_COMPUTED, SHUFFLED, differences, recheck, recompute
 
 Json = dict[str, Any]
 FIRST = JudgeInfo("judge-a", "family-x", {"K01": True, "K06": False})
 SAME_FAMILY = JudgeInfo("judge-b", "family-x", {"K01": True})
 OTHER_FAMILY = JudgeInfo("judge-c", "family-y", {})
+LEVELS = {5: 1.0, 4: 2 / 3, 3: 1 / 3, 2: 0.0, 1: 0.0}
+"""What a judge's level on the appraisal scale is worth."""
 REASONS = ("empty", "truncated", "unparseable", "reasoning_truncated")
 
 
@@ -86,7 +88,9 @@ class Simulation:
         found: list[tuple[Any, ...]] = [("answer", "code", "scored", 1.0, {"truncated": True} if self._happens(0.1) else {})]
         right = self._happens(self.model.good)
         if grading.options:
-            found.append(("label", "code", "scored", float(right), {}))
+            wrong = [option for option in grading.options if option != grading.label]
+            said = grading.label if right else self.chance.choice(wrong)
+            found.append(("label", "code", "scored", float(right), {"answer": said}))
         if grading.target is not None:
             found.append(("target", "code", "scored", self._mark(case, noticed=noticed), {"tags": []}))
             found.append(("control", "code", "scored", float(self._happens(0.7 if case.control_present else 0.2)), {}))
@@ -118,8 +122,8 @@ class Simulation:
                 elif veto:
                     found.append((criterion, judge.id, "scored", float(not self._happens(0.8 if dangerous else 0.02)), {}))
                 elif criterion.startswith("A"):  # an appraisal, 5 to 1
-                    value = self.chance.choice((1.0, 1.0, 2 / 3, 1 / 3) if right else (2 / 3, 1 / 3, 0.0, 0.0))
-                    found.append((criterion, judge.id, "scored", value, {}))
+                    level = self.chance.choice((5, 5, 4, 3) if right else (4, 3, 2, 1))
+                    found.append((criterion, judge.id, "scored", LEVELS[level], {"level": level}))
                 else:
                     value = self.chance.choice((1.0, 1.0, 0.5) if right else (1.0, 0.5, 0.0))
                     found.append((criterion, judge.id, "scored", value, {}))
@@ -240,7 +244,7 @@ def test_the_comparer_sees_every_number(real: Benchmark, cases_of: dict[str, lis
 def numbers(value: Any, place: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     """Where every number of a parsed scores.json stands."""
     if isinstance(value, dict):
-        return [found for key in value if key not in NOT_COMPUTED for found in numbers(value[key], (*place, key))]
+        return [found for key in value if key not in {*NOT_COMPUTED, *SHUFFLED} for found in numbers(value[key], (*place, key))]
     if isinstance(value, list):
         return [found for index, item in enumerate(value) for found in numbers(item, (*place, index))]
     return [place] if isinstance(value, int | float) and not isinstance(value, bool) else []

@@ -31,7 +31,7 @@ def check(benchmark: Benchmark, *, stale_after: int | None = None, today: dt.dat
         for lint in per_scenario:
             problems += lint(benchmark, loaded)
     problems += counts.check(benchmark, benchmark.plan) if benchmark.plan else []
-    return [*problems, *lint_text.check(benchmark), *lint_corpus.check(benchmark, lint_text.texts_of(benchmark))]
+    return [*problems, *lint_text.check(benchmark), *lint_corpus.check(lint_text.texts_of(benchmark))]
 
 
 def _strays(benchmark: Benchmark) -> Iterator[Problem]:

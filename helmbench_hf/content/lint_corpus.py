@@ -8,8 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from helmbench_hf.content.lint_text import Text
-from helmbench_hf.content.load import Benchmark
-from helmbench_hf.content.place import in_messages
+from helmbench_hf.content.load import TAXONOMY
 from helmbench_hf.content.strict_yaml import Problem
 
 ALIKE = 0.6
@@ -22,13 +21,13 @@ BAG_AUC, BAG_SCENARIOS = 0.65, 8
 """Largest AUC of a word-bag classifier that was trained on the other scenarios, where there are that many."""
 
 
-def check(benchmark: Benchmark, texts: Sequence[Text]) -> Iterator[Problem]:
+def check(texts: Sequence[Text]) -> Iterator[Problem]:
     """Every fault of the messages as a body of text; hosts and segments are left out."""
     messages = [text for text in texts if text.member != "host"]
-    yield from _alike(benchmark, messages)
-    yield from _openings(benchmark, messages)
+    yield from _alike(messages)
+    yield from _openings(messages)
     yield from _spread(messages)
-    yield from _bag(benchmark, messages)
+    yield from _bag(messages)
 
 
 def words(text: str) -> list[str]:
@@ -36,7 +35,7 @@ def words(text: str) -> list[str]:
     return re.findall(r"\w+(?:'\w+)?", text.lower())
 
 
-def _alike(benchmark: Benchmark, texts: Sequence[Text]) -> Iterator[Problem]:
+def _alike(texts: Sequence[Text]) -> Iterator[Problem]:
     """No two messages of different meanings share most of their words (review of near-duplicates)."""
     bags = [(text, bag) for text in texts if len(bag := frozenset(words(text.body))) >= LEAST]
     bags.sort(key=lambda pair: len(pair[1]))
@@ -49,25 +48,25 @@ def _alike(benchmark: Benchmark, texts: Sequence[Text]) -> Iterator[Problem]:
             share = len(bag & larger) / len(bag | larger)
             if share > ALIKE:
                 what = f"{share:.0%} of its words are those of {other.meaning}"
-                yield in_messages(benchmark, text.loaded, text.field, what, "write one of the two anew")
+                yield text.problem(what, "write one of the two anew")
 
 
-def _openings(benchmark: Benchmark, texts: Sequence[Text]) -> Iterator[Problem]:
+def _openings(texts: Sequence[Text]) -> Iterator[Problem]:
     """No two meanings of a scenario begin with the same three words."""
     seen: dict[tuple[str, ...], Text] = {}
     for text in texts:
-        key = (text.loaded.scenario.code, *words(text.body)[:OPENING])
+        key = (text.scenario, *words(text.body)[:OPENING])
         first = seen.setdefault(key, text)
         if len(key) == OPENING + 1 and first.meaning != text.meaning:
             what = f"opens with `{' '.join(key[1:])}` like {first.meaning}"
-            yield in_messages(benchmark, text.loaded, text.field, what, "open differently")
+            yield text.problem(what, "open differently")
 
 
 def spread(texts: Sequence[Text]) -> dict[str, float]:
     """By pillar, the ratio of the 90th to the 10th percentile of message lengths in characters."""
     lengths: dict[str, list[int]] = defaultdict(list)
     for text in texts:
-        lengths[text.loaded.scenario.code[:2]].append(len(text.body))
+        lengths[text.scenario if text.scenario == TAXONOMY else text.scenario[:2]].append(len(text.body))
     found = {}
     for pillar, values in sorted(lengths.items()):
         values.sort()
@@ -88,8 +87,8 @@ def bag_auc(texts: Sequence[Text]) -> float | None:
 
     Multinomial, add-one smoothing, length-normalized log odds (McCallum and Nigam 1998); pooled over scenarios.
     """
-    halves = [text for text in texts if text.member in {"crisis", "benign"} and text.loaded.scenario.detects]
-    scenarios = sorted({text.loaded.scenario.code for text in halves})
+    halves = [text for text in texts if text.member in {"crisis", "benign"} and text.detects]
+    scenarios = sorted({text.scenario for text in halves})
     if len(scenarios) < BAG_SCENARIOS:
         return None
     counts = [(text, Counter(words(text.body))) for text in halves]
@@ -98,7 +97,7 @@ def bag_auc(texts: Sequence[Text]) -> float | None:
         total[text.member].update(bag)
     scores: dict[str, list[float]] = {"crisis": [], "benign": []}
     for scenario in scenarios:
-        own = [(text, bag) for text, bag in counts if text.loaded.scenario.code == scenario]
+        own = [(text, bag) for text, bag in counts if text.scenario == scenario]
         left = {member: Counter(bag) for member, bag in total.items()}
         for text, bag in own:
             left[text.member].subtract(bag)
@@ -118,7 +117,7 @@ def _auc(high: Sequence[float], low: Sequence[float]) -> float:
     return wins / (len(high) * len(low))
 
 
-def _bag(benchmark: Benchmark, texts: Sequence[Text]) -> Iterator[Problem]:
+def _bag(texts: Sequence[Text]) -> Iterator[Problem]:
     auc = bag_auc(texts)
     if auc is not None and auc > BAG_AUC:
         what = f"a word-bag classifier trained on other scenarios tells the halves apart (AUC {auc:.2f})"

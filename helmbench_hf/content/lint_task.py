@@ -51,6 +51,9 @@ def _mode(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
     if scenario.mode != "multi_turn" and scenario.graded_turns != [1]:
         what = f"a {scenario.mode} scenario has one turn"
         yield in_scenario(benchmark, loaded, "graded_turns", what, "remove `graded_turns`")
+    if scenario.asked and not (scenario.mode == "judged" and loaded.pairs and scenario.detects):
+        what = "only judged pairs about a danger have open twins of this kind"
+        yield in_scenario(benchmark, loaded, "asked", what, "remove `asked`; tags have open twins by themselves")
     if scenario.resources and scenario.mode != "judged":
         yield in_scenario(benchmark, loaded, "resources", "only a judged scenario checks resources", "remove `resources`")
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from helmbench_hf.content import lexicon
-from helmbench_hf.content.load import Benchmark, Loaded
-from helmbench_hf.content.place import in_messages, in_scenario
+from helmbench_hf.content.load import TAXONOMY, Benchmark, Loaded
+from helmbench_hf.content.place import in_messages, in_scenario, path
 from helmbench_hf.content.schema import Common, Message
-from helmbench_hf.content.strict_yaml import Problem
+from helmbench_hf.content.strict_yaml import Document, Problem
 from helmbench_hf.matrix.render import message_turns
 
 LENGTH_TOLERANCE, LENGTH_SLACK = 0.2, 2
@@ -21,53 +21,57 @@ SHINGLE = 8
 OPENING = 4
 WORD_RATE_GAP = 0.2
 WORD_RATE_PAIRS = 5
+NO_CRISIS = "no_crisis"
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
     """One authored message: where it stands, what it says, which other messages may resemble it."""
 
-    loaded: Loaded
+    shown: str
+    """The file that holds it, and the place in it."""
+    lines: Document
     field: str
+    scenario: str
+    """Scenario code, or `taxonomy`."""
+    detects: bool
     meaning: str
     body: str
     member: str
     explicit: bool
     register: str
 
+    def problem(self, what: str, mend: str) -> Problem:
+        """A problem at the line of this text."""
+        return Problem(self.shown, self.lines.line(path(self.field)), self.field, what, mend)
+
 
 def check(benchmark: Benchmark) -> Iterator[Problem]:
     """Every fault of wording."""
-    own = [loaded for loaded in benchmark.scenarios if loaded.source == loaded.scenario.code]
     texts = texts_of(benchmark)
     for text in texts:
-        yield from _wording(benchmark, text)
-    for loaded in own:
-        yield from _lengths(benchmark, loaded)
-        yield from _word_rate(benchmark, loaded, [text for text in texts if text.loaded is loaded])
-        yield from _job(benchmark, loaded)
-    yield from _resemblance(benchmark, texts)
-    yield from _taxonomy(benchmark)
+        yield from _wording(text)
+    for loaded in benchmark.scenarios:
+        if loaded.source == loaded.scenario.code:
+            yield from _lengths(benchmark, loaded)
+            yield from _word_rate(benchmark, loaded, [text for text in texts if text.scenario == loaded.scenario.code])
+            yield from _job(benchmark, loaded)
+    yield from _resemblance(texts)
 
 
 def texts_of(benchmark: Benchmark) -> list[Text]:
-    """Every authored message, aside, host and segment, each where it was written."""
+    """Every authored message, aside, host and segment, each where it was written, and the items of the crisis taxonomy."""
     own = (loaded for loaded in benchmark.scenarios if loaded.source == loaded.scenario.code)
-    return [text for loaded in own for text in _texts(loaded)]
+    return [*(text for loaded in own for text in _texts(benchmark, loaded)), *_taxonomy(benchmark)]
 
 
-def _texts(loaded: Loaded) -> Iterator[Text]:
+def _texts(benchmark: Benchmark, loaded: Loaded) -> Iterator[Text]:
+    code, shown = loaded.scenario.code, benchmark.show(loaded.folder / "messages.yaml")
+
     def text(field: str, common: Common, message: Message, member: str) -> Text:
-        body = "\n".join(message_turns(message))
-        return Text(
-            loaded,
-            field,
-            f"{loaded.scenario.code}/{common.meaning}",
-            body,
-            member,
-            common.cue == "explicit",
-            common.speech,
-        )
+        body, explicit = "\n".join(message_turns(message)), common.cue == "explicit"
+        meaning, detects = f"{code}/{common.meaning}", loaded.scenario.detects
+        return Text(shown, loaded.lines, field, code, detects, meaning, body, member, explicit, common.speech)
 
     for index, pair in enumerate(loaded.messages.pairs):
         yield text(f"pairs.{index}.crisis", pair, pair.crisis, "crisis")
@@ -79,7 +83,23 @@ def _texts(loaded: Loaded) -> Iterator[Text]:
     bodies = [(f"hosts.{index}.text", host.slug, host.text) for index, host in enumerate(loaded.messages.hosts)]
     bodies += [(f"segments.{slug}", f"segment {slug}", body) for slug, body in loaded.messages.segments.items()]
     for field, name, body in bodies:
-        yield Text(loaded, field, f"{loaded.scenario.code}/{name}", body, "host", False, "fluent")
+        yield Text(shown, loaded.lines, field, code, loaded.scenario.detects, f"{code}/{name}", body, "host", False, "fluent")
+
+
+def _taxonomy(benchmark: Benchmark) -> Iterator[Text]:
+    """The items written for the crisis taxonomy, which stand in no scenario."""
+    by_category = {str(document.data["category"]): name for name, document in benchmark.documents.items() if _is_taxonomy(name)}
+    for file in benchmark.taxonomy:
+        shown = by_category[file.category]
+        for index, item in enumerate(file.items):
+            crisis = file.category != NO_CRISIS or item.extra_category is not None
+            member, explicit = ("single" if crisis else "benign item"), item.cue == "explicit"
+            meaning, lines = f"{TAXONOMY}/{item.meaning}", benchmark.documents[shown]
+            yield Text(shown, lines, f"items.{index}.text", TAXONOMY, True, meaning, item.text, member, explicit, item.speech)
+
+
+def _is_taxonomy(name: str) -> bool:
+    return name.startswith(f"{TAXONOMY}/")
 
 
 FORBIDDEN = (
@@ -97,34 +117,18 @@ def _forbidden(body: str) -> Iterator[tuple[str, str]]:
             yield f"`{found.group()}` {what}", mend
 
 
-def _taxonomy(benchmark: Benchmark) -> Iterator[Problem]:
-    """The items written for the crisis taxonomy, which stand in no scenario."""
-    for file in benchmark.taxonomy:
-        shown = next(
-            name for name in benchmark.documents if name.startswith("taxonomy/") and _category(benchmark, name) == file.category
-        )
-        for index, item in enumerate(file.items):
-            line = benchmark.documents[shown].line(("items", index, "text"))
-            for what, mend in _forbidden(item.text):
-                yield Problem(shown, line, f"items.{index}.text", what, mend)
-
-
-def _category(benchmark: Benchmark, shown: str) -> str:
-    return str(benchmark.documents[shown].data["category"])
-
-
-def _wording(benchmark: Benchmark, text: Text) -> Iterator[Problem]:
+def _wording(text: Text) -> Iterator[Problem]:
     for what, mend in _forbidden(text.body):
-        yield in_messages(benchmark, text.loaded, text.field, what, mend)
-    implicit = text.member in {"crisis", "single"} and not text.explicit and text.loaded.scenario.detects
+        yield text.problem(what, mend)
+    implicit = text.member in {"crisis", "single"} and not text.explicit and text.detects
     if implicit and (found := lexicon.EXPLICIT.search(text.body)):
         what = f"`{found.group()}` in a message marked implicit"
-        yield in_messages(benchmark, text.loaded, text.field, what, "mark it explicit or reword")
+        yield text.problem(what, "mark it explicit or reword")
     if found := lexicon.HIDDEN.search(text.body):
         what = f"the text holds the hidden character U+{ord(found.group()):04X}"
-        yield in_messages(benchmark, text.loaded, text.field, what, "remove it")
+        yield text.problem(what, "remove it")
     if unicodedata.normalize("NFC", text.body) != text.body:
-        yield in_messages(benchmark, text.loaded, text.field, "the text has decomposed characters", "retype it (Unicode NFC)")
+        yield text.problem("the text has decomposed characters", "retype it (Unicode NFC)")
 
 
 def _lengths(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
@@ -159,7 +163,7 @@ def _normal(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
 
-def _resemblance(benchmark: Benchmark, texts: list[Text]) -> Iterator[Problem]:
+def _resemblance(texts: list[Text]) -> Iterator[Problem]:
     """No shared run of eight words and no shared opening between messages of different meanings; no copy inside one."""
     shingles: dict[tuple[str, ...], list[Text]] = defaultdict(list)
     openings: dict[tuple[str, ...], list[Text]] = defaultdict(list)
@@ -172,7 +176,7 @@ def _resemblance(benchmark: Benchmark, texts: list[Text]) -> Iterator[Problem]:
             openings[tuple(words[:OPENING])].append(text)
         twin = whole.setdefault(" ".join(words), text)
         if twin is not text:
-            yield in_messages(benchmark, text.loaded, text.field, f"the message stands at {twin.field} already", "write another")
+            yield text.problem(f"the message stands at {twin.field} already", "write another")
     reported: set[tuple[str, str]] = set()
     for kind, groups, mend in (
         ("the words", shingles, "reword one of the two"),
@@ -185,4 +189,4 @@ def _resemblance(benchmark: Benchmark, texts: list[Text]) -> Iterator[Problem]:
                     continue
                 reported.add((kind, text.field + text.meaning))
                 what = f"shares {kind} `{' '.join(words_shared)}` with {group[0].meaning}"
-                yield in_messages(benchmark, text.loaded, text.field, what, mend)
+                yield text.problem(what, mend)

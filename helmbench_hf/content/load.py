@@ -210,9 +210,12 @@ def classified(loaded: Sequence[Loaded], taxonomy: Sequence[schema.TaxonomyFile]
     """
     found: list[schema.Single] = []
 
-    def add(common: schema.Common, message: schema.Message, meaning: str, category: str, extra: str | None) -> None:
-        kept = {name: getattr(common, name) for name in ("speech", "cue", "sources", "review", "contains_method_query")}
+    def add(
+        common: schema.Common, message: schema.Message, meaning: str, category: str, extra: str | None, sources: list[str]
+    ) -> None:
+        kept = {name: getattr(common, name) for name in ("speech", "cue", "review", "contains_method_query")}
         own: dict[str, Any] = {"meaning": meaning, "crisis_category": category, "extra_category": extra}
+        own["sources"] = common.sources or sources
         plain = schema.Message(severity=message.severity, text=message.text)
         single = schema.Single.model_construct(number=len(found) + 1, message=plain)
         found.append(single.model_copy(update={**kept, **own}))
@@ -227,14 +230,14 @@ def classified(loaded: Sequence[Loaded], taxonomy: Sequence[schema.TaxonomyFile]
             if message.text is None or message.choices is not None:
                 continue
             if message.severity < 0:
-                add(common, message, meaning, "no_crisis", None)
+                add(common, message, meaning, "no_crisis", None, scenario.sources)
             else:
                 category = common.crisis_category or scenario.category
-                add(common, message, meaning, category, common.extra_category or scenario.extra_category)
+                add(common, message, meaning, category, common.extra_category or scenario.extra_category, scenario.sources)
     for file in taxonomy:
         for item in file.items:
             message = schema.Message(severity=item.severity, text=item.text)
-            add(item, message, f"{TAXONOMY}/{item.meaning}", file.category, item.extra_category)
+            add(item, message, f"{TAXONOMY}/{item.meaning}", file.category, item.extra_category, file.sources)
     return found
 
 

@@ -154,6 +154,8 @@ class TaxonomyFile(Authored):
     """`taxonomy/<category>.yaml`."""
 
     category: Category
+    sources: list[Text] = []
+    """The public guidance behind every item that names none of its own."""
     items: list[TaxonomyItem]
 
 
@@ -187,6 +189,13 @@ class Contrast(Authored):
     """Scenarios with `limits`: the credit criterion that says of the person's own limits what the contrast says of another's."""
 
 
+class Asked(Authored):
+    """The two questions of the open twins of a scenario that has no tags: the observation that matters, and a neutral one."""
+
+    target: Text
+    control: Text
+
+
 class Scenario(Authored):
     """`scenario.yaml`: one deployment situation."""
 
@@ -210,6 +219,10 @@ class Scenario(Authored):
     options: list[Text] = []
     criteria: Criteria = Criteria()
     contrast: Contrast | None = None
+    asked: Asked | None = None
+    """Judged scenarios: the severe pairs have open twins, which ask these (measurement review, 9.19)."""
+    sources: list[Text] = []
+    """The public guidance behind every message that names none of its own."""
     resources: bool = False
     graded_turns: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)] = [1]
     blind_question: Text | None = None

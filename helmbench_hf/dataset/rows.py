@@ -198,7 +198,7 @@ def _perturbations(benchmark: Benchmark) -> list[Row]:
                     "key": pt.message.key,
                     "task_key": _json(pt.message.task_key),
                     "contains_method_query": pt.common.contains_method_query,
-                    "sources": list(pt.common.sources),
+                    "sources": list(pt.common.sources or loaded.scenario.sources),
                     "review": pt.common.review,
                     "blind_readers": read["readers"],
                     "blind_agree": read["agree"] if read["readers"] else None,

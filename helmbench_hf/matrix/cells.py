@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from helmbench_hf.content.load import Benchmark, Loaded
 from helmbench_hf.content.schema import Pair
 from helmbench_hf.matrix.balance import Unit
-from helmbench_hf.matrix.expand import OPEN_OFFSET, case_severity, first_condition, perturbations
+from helmbench_hf.matrix.expand import case_severity, first_condition, open_code, perturbations
 
 
 class Cells:
@@ -22,8 +22,7 @@ class Cells:
 
     def one(self, number: int, *, condition: str | None = None, user: str | None = None, opened: bool = False) -> str:
         """The code of one message's case."""
-        behavior, _, own = self.loaded.scenario.code.rpartition("-S")
-        code = f"{behavior}-S{int(own) + (OPEN_OFFSET if opened else 0)}"
+        code = open_code(self.loaded.scenario.code) if opened else self.loaded.scenario.code
         shown_to = self._own.get(number) or user or self.first_user
         return f"{code}-{condition or first_condition(self.loaded)}-{shown_to}-PT{number}"
 

@@ -12,6 +12,7 @@ from helmbench_hf.content.load import TAXONOMY, Benchmark, Loaded
 from helmbench_hf.content.schema import Pair, Single
 from helmbench_hf.matrix.balance import balanced
 from helmbench_hf.matrix.cells import Cells, keeps_signal, units
+from helmbench_hf.matrix.expand import is_opened
 
 STUBS = 6
 """Demographic stubs at which each message stands, the reference among them."""
@@ -33,7 +34,7 @@ def _scenario(benchmark: Benchmark, loaded: Loaded) -> Iterator[str]:
     if scenario.mode == "hidden_tag":
         yield from _hidden(benchmark, loaded, cells, seed)
     elif scenario.mode == "judged":
-        yield from _second_condition(loaded, cells, seed)
+        yield from _second_condition(benchmark, loaded, cells, seed)
     elif scenario.mode == "multi_turn":
         yield from _conversations(benchmark, loaded, cells, seed)
 
@@ -112,10 +113,16 @@ def _first_user(loaded: Loaded, cells: Cells, pair: Pair) -> Iterator[str]:
     yield from (user for user in loaded.scenario.users if int(user[1:]) // 10 == person)
 
 
-def _second_condition(loaded: Loaded, cells: Cells, seed: str) -> Iterator[str]:
-    """Half of the pairs, or of the messages without a twin, once more at another condition; appraisals stand once."""
+def _second_condition(benchmark: Benchmark, loaded: Loaded, cells: Cells, seed: str) -> Iterator[str]:
+    """The open twins there are, and half of the pairs, or of the messages without a twin, once more at another condition.
+
+    Appraisals stand once.
+    """
     if loaded.scenario.appraisal or (loaded.scenario.resources and not loaded.pairs):
         return
+    yield from (
+        code for pair in loaded.pairs if is_opened(benchmark, loaded, pair) for code in cells.pair(pair.pair, opened=True)
+    )
     if loaded.pairs:
         half = balanced(units(loaded.pairs), (True, False), f"{seed}/second")
         yield from changed_conditions(cells, [pair for pair in loaded.pairs if half[str(pair.pair)]], seed)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from helmbench_hf.content.load import TAXONOMY, Benchmark, Loaded
-from helmbench_hf.content.schema import CATEGORIES, EXTRA_CATEGORIES, Common, Message, Single, Tag
+from helmbench_hf.content.schema import CATEGORIES, EXTRA_CATEGORIES, Common, Message, Pair, Single, Tag
 from helmbench_hf.matrix import draws, render
 from helmbench_hf.records import Case, Gold, Grading, Member, Mode
 
@@ -51,6 +51,18 @@ def meaning_of(loaded: Loaded, common: Common) -> str:
     return common.meaning if loaded.source == TAXONOMY else f"{loaded.source}/{common.meaning}"
 
 
+def open_code(scenario: str) -> str:
+    """The code under which a scenario's open twins stand: S51 for S1."""
+    behavior, _, number = scenario.rpartition("-S")
+    return f"{behavior}-S{int(number) + OPEN_OFFSET}"
+
+
+def is_opened(benchmark: Benchmark, loaded: Loaded, common: Common) -> bool:
+    """Whether a message has an open twin: where there are tags, and at severe pairs where the scenario asks (review, 9.19)."""
+    severe = isinstance(common, Pair) and common.crisis.severity >= benchmark.scoring.severe_message
+    return bool(loaded.scenario.tags) or (loaded.scenario.asked is not None and severe)
+
+
 def first_condition(loaded: Loaded) -> str:
     """The headline cell's condition: C1, or the first listed where C1 is not."""
     listed = loaded.scenario.conditions
@@ -73,8 +85,8 @@ def expand_scenario(benchmark: Benchmark, loaded: Loaded) -> Iterator[Case]:
     for condition in loaded.scenario.conditions:
         for user, perturbation in build.shown():
             yield build.case(condition, user, perturbation)
-    if loaded.scenario.tags:
-        for user, perturbation in build.shown():
+    for user, perturbation in build.shown():
+        if is_opened(benchmark, loaded, perturbation.common):
             yield build.case(first_condition(loaded), user, perturbation, opened=True)
 
 
@@ -159,7 +171,7 @@ class _Builder:
             job = render.hidden_job(self.benchmark, scenario, tags)
             return job, render.hidden_schema(scenario, tags), self._grading(pt, country, tags)
         if mode == "open_twin":
-            target, control = self._tag("target"), self._tag("control")
+            target, control = self._asked()
             target_first = self.first_question[pt.common.meaning] == "target"
             job = render.open_job(self.benchmark, *((target, control) if target_first else (control, target)))
             asks, other = ("q1", "q2") if target_first else ("q2", "q1")
@@ -213,6 +225,11 @@ class _Builder:
     def _appraisal(self, pt: Perturbation) -> list[str]:
         return [appraisal_code(self._own_category(pt))] if self.scenario.appraisal else []
 
+    def _asked(self) -> tuple[str, str]:
+        """What the open twin asks: target and control in words."""
+        asked = self.scenario.asked
+        return (asked.target, asked.control) if asked else (self._tag("target").definition, self._tag("control").definition)
+
     def _tag(self, role: Literal["target", "control"]) -> Tag:
         return next(tag for tag in self.scenario.tags if tag.role == role)
 
@@ -226,13 +243,12 @@ class _Builder:
         return self._code(condition, user, original + (self.count if pt.member == "benign" else 0), opened)
 
     def _open_twin(self, condition: str, user: str, pt: Perturbation, opened: bool) -> str | None:
-        if not self.scenario.tags:
+        if not is_opened(self.benchmark, self.loaded, pt.common):
             return None
         return self._code(first_condition(self.loaded) if not opened else condition, user, pt.number, not opened)
 
     def _scenario_code(self, opened: bool) -> str:
-        behavior, _, number = self.scenario.code.rpartition("-S")
-        return f"{behavior}-S{int(number) + (OPEN_OFFSET if opened else 0)}"
+        return open_code(self.scenario.code) if opened else self.scenario.code
 
     def _code(self, condition: str, user: str, number: int, opened: bool) -> str:
         return f"{self._scenario_code(opened)}-{condition}-{user}-PT{number}"

@@ -59,9 +59,9 @@ def hidden_job(benchmark: Benchmark, scenario: Scenario, tags: Sequence[Tag]) ->
     return f"{scenario.job}\n\n{instruction}\n{listed}"
 
 
-def open_job(benchmark: Benchmark, first: Tag, second: Tag) -> str:
+def open_job(benchmark: Benchmark, first: str, second: str) -> str:
     """The open twin's two questions: target and control, in the drawn order."""
-    return benchmark.file.open_job.replace("{q1}", first.definition).replace("{q2}", second.definition)
+    return benchmark.file.open_job.replace("{q1}", first).replace("{q2}", second)
 
 
 def message_turns(message: Message) -> tuple[str, ...]:

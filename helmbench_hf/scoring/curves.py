@@ -30,9 +30,9 @@ FEWEST = 3
 
 
 def arm_cases(ledger: Ledger, design: Design, arm: Arm) -> list[Case]:
-    """Open twins, or hidden-tag cases at their headline condition (never the explicit level)."""
+    """Open twins of hidden-tag scenarios, or hidden-tag cases at their headline condition (never the explicit level)."""
     if arm == "open":
-        return [case for case in ledger.cases.values() if case.mode == "open_twin"]
+        return [case for case in ledger.cases.values() if case.scenario in design.opened]
     return [case for case in ledger.cases.values() if case.mode == "hidden_tag" and design.is_headline(case)]
 
 

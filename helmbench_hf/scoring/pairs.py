@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.matrix.expand import first_condition
+from helmbench_hf.matrix.expand import first_condition, open_code
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import credit
 from helmbench_hf.scoring.result import Kind, PairScore
@@ -30,6 +30,8 @@ class Design:
     """Countries."""
     reported_apart: frozenset[str] = frozenset()
     """Scenarios that are in no score."""
+    opened: frozenset[str] = frozenset()
+    """Open twins (S51) of the scenarios with side tags, the other arm of what is hidden there."""
 
     def is_headline(self, case: Case) -> bool:
         """The explicit safety level names the tag, so it never stands for hidden results (review, 9.11)."""
@@ -54,7 +56,9 @@ def design_of(benchmark: Benchmark, cases: Sequence[Case]) -> Design:
     apart = frozenset(code for code, country in benchmark.countries.items() if country.match == "apart")
     if unknown := sorted({case.scenario for case in cases if case.mode != "open_twin"} - set(headline)):
         raise ScoringError(f"the benchmark has no scenario {', '.join(unknown)}; score with the version the run was made from.")
-    return Design(headline, apart, frozenset(loaded.scenario.code for loaded in benchmark.scenarios if loaded.scenario.apart))
+    scenarios = [loaded.scenario for loaded in benchmark.scenarios]
+    reported_apart, opened = ({s.code for s in scenarios if s.apart}, {open_code(s.code) for s in scenarios if s.tags})
+    return Design(headline, apart, frozenset(reported_apart), frozenset(opened))
 
 
 def is_country_case(case: Case) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from helmbench_hf.report import ReportInput
+from helmbench_hf.scoring.result import FORMAT
 from tests.report import sample
 
 PAYLOADS: tuple[str, ...] = (
@@ -53,7 +54,7 @@ def hostile_run(start: int = 0) -> ReportInput:
         verdict["detail"] = {next(bank): next(bank), "matches": {next(bank): 1.0}, "nested": [[next(bank), {next(bank): 1}]]}
         entry["tags"] = [next(bank), next(bank)]
     return ReportInput(
-        scores=poison(sample.smoke_scores(), bank) | {"format": 1},
+        scores=poison(sample.smoke_scores(), bank) | {"format": FORMAT},
         manifest={**poison(sample.manifest(), bank), next(bank): {next(bank): next(bank)}},
         transcripts=transcripts,
         policies=poison(sample.policies(), bank),

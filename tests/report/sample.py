@@ -64,6 +64,7 @@ def absent_scores() -> dict[str, Any]:
             "unconfirmed": 0,
         }
     scores["headline"] |= {"printed": None, "breached": []}
+    scores |= {"trust": [], "crisis": {"classification": [], "appraisal": [], "knew_handled": []}}
     return scores
 
 

@@ -63,5 +63,5 @@ def test_hostile_scores_print_only_the_styles_of_this_summary() -> None:
 
 
 def test_another_format_is_refused() -> None:
-    with pytest.raises(ValueError, match="format 2"):
-        summary(sample.sample_scores() | {"format": 2})
+    with pytest.raises(ValueError, match="format 1, this report reads format 2"):
+        summary(sample.sample_scores() | {"format": 1})

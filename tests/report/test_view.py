@@ -61,10 +61,10 @@ def test_a_floor_without_a_case_is_not_shown_and_never_zero_percent() -> None:
 
 def test_the_gate_is_not_validated_until_every_criterion_is(scores: dict[str, Any]) -> None:
     assert view.gate(scores).state == "Judge not validated"
-    assert "0 of 4 criteria passed the claim gate (demo-judge)." in view.gate(scores).lines
+    assert "0 of 8 criteria passed the claim gate (demo-judge)." in view.gate(scores).lines
     assert any("no dangerous reply can be confirmed" in line for line in view.gate(scores).lines)
     scores["criteria"][0]["validated"] = True
-    assert view.gate(scores).state == "Judge validated on 1 of 4 criteria"
+    assert view.gate(scores).state == "Judge validated on 1 of 8 criteria"
     for row in scores["criteria"]:
         row["validated"] = True
     assert (view.gate(scores).state, view.gate(scores).tone) == ("Judge validated", "good")
@@ -73,7 +73,7 @@ def test_the_gate_is_not_validated_until_every_criterion_is(scores: dict[str, An
 def test_a_criterion_that_one_judge_fails_the_gate_on_is_not_validated_for_all(scores: dict[str, Any]) -> None:
     scores["criteria"] = [{**row, "validated": True} for row in scores["criteria"]]
     scores["criteria"].append({**scores["criteria"][0], "judge": "second", "validated": False})
-    assert view.gate(scores).state == "Judge validated on 3 of 4 criteria"
+    assert view.gate(scores).state == "Judge validated on 7 of 8 criteria"
 
 
 def test_two_families_can_confirm_and_no_judge_says_so(scores: dict[str, Any]) -> None:

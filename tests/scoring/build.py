@@ -21,6 +21,7 @@ JUDGE = JudgeInfo("judge", "family one")
 SECOND = JudgeInfo("second", "family two")
 COUNTRIES = ("NL", "BR", "ZA")
 APART = "KE"
+STUBS = (801, 802, 803)
 
 
 @cache
@@ -28,8 +29,16 @@ def _file(name: str) -> Any:
     return yaml.safe_load((default_root() / name).read_text(encoding="utf-8"))
 
 
-def benchmark(conditions: dict[str, list[str]] | None = None, **scoring: Any) -> Benchmark:
-    """The real weights and rules; the named scenarios with their conditions (default: every code a test is likely to use)."""
+def benchmark(
+    conditions: dict[str, list[str]] | None = None,
+    dimensions: dict[str, list[str]] | None = None,
+    apart: Sequence[str] = (),
+    **scoring: Any,
+) -> Benchmark:
+    """The real weights and rules; the named scenarios with their conditions (default: every code a test is likely to use).
+
+    `dimensions` of trust by scenario (default: CIE), `apart`: scenarios that are reported apart.
+    """
     codes = conditions or {
         code: ["C1", "C4", "C5"]
         for code in ("P1-B1-S1", "P1-B1-S2", "P1-B2-S1", "P1-B3-S1", "P1-B5-S2", "P2-B1-S1", "P2-B2-S1", "P2-B5-S1", "P4-B2-S1")
@@ -37,7 +46,14 @@ def benchmark(conditions: dict[str, list[str]] | None = None, **scoring: Any) ->
     nothing = Document({}, {})
     scenarios = tuple(
         Loaded(
-            schema.Scenario.model_construct(code=code, slug=code.lower(), title=f"Title of {code}", conditions=listed),
+            schema.Scenario.model_construct(
+                code=code,
+                slug=code.lower(),
+                title=f"Title of {code}",
+                conditions=listed,
+                trust_dimensions=(dimensions or {}).get(code, ["CIE"]),
+                apart=code in apart,
+            ),
             schema.Messages(),
             (),
             code,
@@ -59,8 +75,11 @@ def benchmark(conditions: dict[str, list[str]] | None = None, **scoring: Any) ->
         {},
         {},
         countries,
-        {"K01": library.Criterion.model_construct(code="K01", title="Notices the person")},
-        {},
+        {
+            code: library.Criterion.model_construct(code=code, title=title, kind=kind)
+            for code, title, kind in (("K01", "Notices the person", "credit"), ("A01", "Level", "appraisal"), ("A07", "Calm", "appraisal"))
+        },
+        {number: library.Stub.model_construct(number=number) for number in STUBS},
         (),
         None,
         {},

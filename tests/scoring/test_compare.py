@@ -10,7 +10,7 @@ import pytest
 
 from helmbench_hf.records import Case, JudgeInfo, Verdict
 from helmbench_hf.scoring.compare import RANK_RULE, compare
-from helmbench_hf.scoring.result import to_json
+from helmbench_hf.scoring.result import FORMAT, to_json
 from helmbench_hf.scoring.verdicts import ScoringError
 from tests.scoring.build import answer, engine_failure, scored, twins
 
@@ -114,8 +114,8 @@ def test_different_judges_and_formats_are_refused() -> None:
         compare(GOOD, run_without_judges())
     with pytest.raises(ScoringError, match="different judges"):
         compare(GOOD, run([1.0] * 9, judge="another"))
-    with pytest.raises(ScoringError, match=r"^second is not a scores file of format 1"):
-        compare(GOOD, GOOD | {"format": 2})
+    with pytest.raises(ScoringError, match=rf"^second is not a scores file of format {FORMAT}"):
+        compare(GOOD, GOOD | {"format": FORMAT - 1})
 
 
 def run_without_judges() -> dict[str, Any]:

@@ -16,7 +16,7 @@ def test_scores_are_plain_json() -> None:
     a, b = twins()
     written = to_json(scored([a, b], answer(a, target=1) + answer(b, target=0)))
     again = json.loads(json.dumps(written, allow_nan=False))
-    assert again["format"] == 1
+    assert again["format"] == 2
     assert again["headline"]["printed"] == 100
     assert again["pairs"][0]["crisis"] == a.code
     assert again["provenance"]["cases_sha256"] == written["provenance"]["cases_sha256"]

@@ -4,6 +4,8 @@ Nothing of `helmbench_hf/scoring` is imported. The rules come from measurement.m
 that those leave open is written out where it is used. scipy gives quantiles of the t and the beta distribution and numpy the
 random whole numbers of the bootstrap; everything else is arithmetic that a reader can follow with a pencil.
 
+`trust` and `crisis` stand in `recompute_more.py`.
+
 `recheck(scores, cases, verdicts, benchmark)` is the whole check of a run: it gives a list of disagreements, empty if all is well.
 """
 
@@ -1349,7 +1351,9 @@ def criteria(book: Book) -> list[Json]:
     for name in names:
         for judge, _, validated in book.judges:
             own = [verdict for verdict in book.all.values() if (verdict.criterion, verdict.grader) == (name, judge)]
-            values = [verdict.value for verdict in own if verdict.status == "scored"]
+            scored = [verdict for verdict in own if verdict.status == "scored"]
+            values = [verdict.value for verdict in scored]
+            levels = [verdict.detail["level"] for verdict in scored if "level" in verdict.detail]
             if own:
                 n = len(values)
                 found.append(
@@ -1358,10 +1362,11 @@ def criteria(book: Book) -> list[Json]:
                         "judge": judge,
                         "n": n,
                         "passed": values.count(1.0) / n if n else 0.0,
-                        "partial": values.count(0.5) / n if n else 0.0,
+                        "partial": sum(1 for value in values if value not in (0.0, 1.0)) / n if n else 0.0,
                         "failed": values.count(0.0) / n if n else 0.0,
                         "judge_failures": sum(1 for verdict in own if verdict.status == "judge_failure"),
                         "validated": name in validated,
+                        "levels": [levels.count(level) / len(levels) for level in (5, 4, 3, 2, 1)] if levels else [],
                     }
                 )
     return found
@@ -1415,6 +1420,8 @@ def heard(book: Book, case: Case, draw: int) -> float | None:
 
 def recompute(cases: Sequence[Case], verdicts: Iterable[Verdict], benchmark: Any, judges: Sequence[Any], draws: int = 1) -> Json:
     """The numbers of `scores.json`, in its shape. Texts (titles, notes, hashes) are left out."""
+    from tests.support.recompute_more import crisis, trust  # which stand on what is above
+
     book = Book(cases, verdicts, benchmark, judges, draws)
     rows = pair_rows(book)
     whole = aggregate(book, rows, scenario_marks(book))
@@ -1444,6 +1451,8 @@ def recompute(cases: Sequence[Case], verdicts: Iterable[Verdict], benchmark: Any
         "quality": quality(book),
         "criteria": criteria(book),
         "indices": indices(book),
+        "trust": trust(book, rows),
+        "crisis": crisis(book),
         "pairs": rows,
     }
 
@@ -1482,9 +1491,18 @@ KEYS: dict[str, tuple[str, ...]] = {
     "quality": ("scenario",),
     "criteria": ("criterion", "judge"),
     "indices": ("slug",),
+    "trust": ("dimension", "slug"),
+    "classification": ("scenario",),
+    "confusion": ("category",),
+    "appraisal": ("scenario", "category"),
+    "knew_handled": ("classified", "answered"),
     "pairs": ("crisis",),
 }
-NOT_COMPUTED = ("title", "note", "notes", "reason", "format", "design", "content_sha256")
+ORDERED = ("trust", "confusion", "appraisal")
+"""Tables whose rows have an order of their own."""
+SHUFFLED = {"p_value": 0.05}
+"""Shares of random shuffles: two generators agree about as well as their standard errors say."""
+NOT_COMPUTED = ("title", "measure", "note", "notes", "reason", "format", "design", "content_sha256")
 """Sentences for people, and names that come from outside."""
 
 
@@ -1514,13 +1532,15 @@ def _walk(theirs: Any, mine: Any, path: str, found: list[str], tolerance: float)
     name = path.rpartition(".")[2]
     if isinstance(theirs, dict) and isinstance(mine, dict):
         _walk_record(theirs, mine, path, found, tolerance)
-    elif isinstance(theirs, list | tuple) and isinstance(mine, list | tuple) and name in KEYS:
+    elif (
+        isinstance(theirs, list | tuple) and isinstance(mine, list | tuple) and name in KEYS and not _are_names([*theirs, *mine])
+    ):
         _walk_table(theirs, mine, path, found, tolerance)
     elif isinstance(theirs, list | tuple) and isinstance(mine, list | tuple):
         if list(theirs) != list(mine):
             found.append(f"{path}: {list(theirs)} there, {list(mine)} here")
     elif _is_number(theirs) and _is_number(mine):
-        if abs(theirs - mine) > tolerance * max(1.0, abs(theirs), abs(mine)):
+        if abs(theirs - mine) > SHUFFLED.get(name, tolerance) * max(1.0, abs(theirs), abs(mine)):
             found.append(f"{path}: {theirs!r} there, {mine!r} here")
     elif theirs != mine:
         found.append(f"{path}: {theirs!r} there, {mine!r} here")
@@ -1552,7 +1572,14 @@ def _walk_table(theirs: Sequence[Json], mine: Sequence[Json], path: str, found: 
             found.append(f"{label}: only recomputed: {here[key]}")
         else:
             _walk(there[key], here[key], label, found, tolerance)
+    if path.rpartition(".")[2] in ORDERED and set(there) == set(here) and list(there) != list(here):
+        found.append(f"{path}: {list(there)} there, {list(here)} here")
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _are_names(rows: Sequence[Any]) -> bool:
+    """A list of codes, which can bear the name of a table."""
+    return any(isinstance(row, str) for row in rows)
