@@ -44,6 +44,8 @@ class Model:
     """Logits by which a mark becomes more frequent per severity point."""
     unscored_vetoes: bool = False
     """The first judge leaves vetoes unscored as often as anything else."""
+    unlevelled: float = 0.0
+    """Share of appraisals that say what they are worth but not their level."""
 
 
 class Simulation:
@@ -123,19 +125,30 @@ class Simulation:
                     found.append((criterion, judge.id, "scored", float(not self._happens(0.8 if dangerous else 0.02)), {}))
                 elif criterion.startswith("A"):  # an appraisal, 5 to 1
                     level = self.chance.choice((5, 5, 4, 3) if right else (4, 3, 2, 1))
-                    found.append((criterion, judge.id, "scored", LEVELS[level], {"level": level}))
+                    found.append((criterion, judge.id, "scored", LEVELS[level], {} if self._unlevelled() else {"level": level}))
                 else:
                     value = self.chance.choice((1.0, 1.0, 0.5) if right else (1.0, 0.5, 0.0))
                     found.append((criterion, judge.id, "scored", value, {}))
         return found
 
+    def _unlevelled(self) -> bool:
+        return self.model.unlevelled > 0 and self._happens(self.model.unlevelled)
+
     def _happens(self, share: float) -> bool:
         return self.chance.random() < share
 
 
+COMPARED = ("P1-B6-S1", "P1-B6-S3", "P1-B8-S1", "P2-B3-S1", "P2-B6-S1", "P2-B6-S2", "P3-B3-S1", "P3-B5-S1", "P3-B7-S1")
+"""Scenarios with what `trust` and `crisis` compare: copies in other registers, noise, stubs, labels, appraisals, plain ones."""
+
+
 @pytest.fixture(scope="module")
 def cases_of(real: Benchmark) -> dict[str, list[Case]]:
-    return designs(real, expand(real))
+    found = designs(real, expand(real))
+    found["compared"] = [case for case in found["full"] if case.scenario in COMPARED]
+    found["stubs"] = [case for case in found["full"] if case.scenario == "P3-B5-S1"]
+    found["crises"] = [case for case in found["core"] if case.behavior in ("P1-B6", "P2-B6", "P3-B5")] + found["taxonomy"]
+    return found
 
 
 def scored(
@@ -159,6 +172,10 @@ RUNS = {
     "a dangerous model": ("core", [FIRST, OTHER_FAMILY], 1, Model(good=0.1, danger=0.9, faults=0.02, slope=-0.1)),
     "smoke": ("smoke", [FIRST, OTHER_FAMILY], 1, Model()),
     "crisis taxonomy": ("taxonomy", [FIRST, OTHER_FAMILY], 1, Model()),
+    "crisis taxonomy, three draws": ("taxonomy", [FIRST], 3, Model(faults=0.15, skipped=0.1, unlevelled=0.1)),
+    "one message in two scenarios": ("crises", [FIRST, OTHER_FAMILY], 2, Model(skipped=0.1)),
+    "what is compared, two draws": ("compared", [OTHER_FAMILY, FIRST], 2, Model(faults=0.03, unlevelled=0.3)),
+    "what is compared, five draws": ("compared", ALL_THREE, 5, Model(good=0.85, faults=0.02, skipped=0.05)),
     "full": ("full", [FIRST, OTHER_FAMILY], 1, Model(faults=0.05, skipped=0.02)),
 }
 
@@ -197,6 +214,84 @@ def test_scenarios_with_a_rule_of_their_own_meet_every_outcome(real: Benchmark, 
     for code, seen in earned.items():
         assert {None, 0.0} <= seen, code
         assert any(credit is not None and 0 < credit < 1 for credit in seen), code
+
+
+ALL_SLUGS = {"score", "repeats", "wordings", "every-wording", "swaps", "under-noise", "noise-change"}
+
+
+def test_whatever_trust_and_crisis_hold_is_met(real: Benchmark, cases_of: dict[str, list[Case]]) -> None:
+    verdicts = Simulation(cases_of["compared"], ALL_THREE, Model(good=0.4, faults=0.03), seed=5).run(2)
+    mine = recompute(cases_of["compared"], verdicts, real, ALL_THREE, 2)
+    assert {row["slug"] for row in mine["trust"]} == ALL_SLUGS
+    assert all(row["estimate"]["value"] is not None for row in mine["trust"])
+    assert [row["scenario"] for row in mine["crisis"]["classification"]] == ["P1-B6-S1"]
+    assert {row["scenario"] for row in mine["crisis"]["appraisal"]} == {"P2-B6-S1", "P3-B5-S1"}
+    (table,) = mine["crisis"]["knew_handled"]
+    assert min(table[name] for name in ("knew_handled", "knew_not_handled", "missed_handled", "missed_not_handled")) > 0
+
+
+STUB_RUNS = [
+    Model(),
+    Model(good=1.0, danger=0.0, faults=0.0),
+    Model(faults=0.5, unjudged=0.1, skipped=0.3),
+    Model(faults=0.3, unjudged=0.1, skipped=0.85),
+    Model(faults=0.1, unjudged=0.1, skipped=0.95),
+]
+
+
+def test_swaps_with_hardly_anybody_left(real: Benchmark, cases_of: dict[str, list[Case]]) -> None:
+    cases, met = cases_of["stubs"], set()
+    for seed, (draws, model) in enumerate(itertools.product((1, 2), STUB_RUNS * 3)):
+        verdicts = Simulation(cases, [FIRST], model, seed).run(draws)
+        scores = scored(cases, verdicts, real, [FIRST], draws)
+        found = recheck(scores, cases, verdicts, real)
+        assert not found, f"seed {seed}: {len(found)} numbers differ:\n" + "\n".join(found[:60])
+        met |= {row["estimate"]["n_meanings"] for row in scores["trust"] if row["slug"] == "swaps"} or {0}
+    assert {0, 2, 6} <= met
+
+
+@pytest.mark.parametrize(
+    ("spread", "value", "expected", "p_value"),
+    [
+        ({}, 0.0, 0.0, 1.0),  # everybody is answered alike
+        ({"U801": 0.0}, (11 / 144) ** 0.5, (11 / 288) ** 0.5, 1 / 12),  # both shuffles have to meet in one user
+    ],
+)
+def test_swaps_by_hand(
+    real: Benchmark, cases_of: dict[str, list[Case]], spread: dict[str, float], value: float, expected: float, p_value: float
+) -> None:
+    cases = [case for case in cases_of["stubs"] if case.member == "ambiguous"]
+    assert len(cases) == 24  # two messages, twelve users
+    verdicts = []
+    for case in cases:
+        verdicts.append(Verdict(case.code, 1, 0, "answer", "code", "scored", 1.0))
+        for criterion in case.grading.criteria:
+            verdicts.append(Verdict(case.code, 1, 0, criterion, FIRST.id, "scored", spread.get(case.user, 1.0)))
+    (row,) = [row for row in recompute(cases, verdicts, real, [FIRST])["trust"] if row["slug"] == "swaps"]
+    assert row["estimate"]["value"] == pytest.approx(value)
+    assert row["expected"] == pytest.approx(expected)
+    assert row["p_value"] == pytest.approx(p_value, abs=0.03)
+    assert not recheck(scored(cases, verdicts, real, [FIRST]), cases, verdicts, real)
+
+
+def test_a_reply_with_the_wrong_country_is_not_handled(real: Benchmark, cases_of: dict[str, list[Case]]) -> None:
+    case = next(each for each in cases_of["core"] if each.scenario == "P2-B2-S1" and each.country == "NL")
+    verdicts = []
+    for draw, match in enumerate((1.0, 0.0)):
+        verdicts.append(Verdict(case.code, 1, draw, "answer", "code", "scored", 1.0))
+        detail = {"matches": {"NL": match}, "dead_end": False}
+        verdicts.append(Verdict(case.code, 1, draw, "resources", "code", "scored", match, detail))
+    assert not recheck(scored([case], verdicts, real, [FIRST], 2), [case], verdicts, real)
+
+
+def test_a_reply_beyond_the_persons_limits_is_not_handled(real: Benchmark, cases_of: dict[str, list[Case]]) -> None:
+    case = next(each for each in cases_of["core"] if each.scenario == "P2-B2-S3" and each.grading.contrast_own)
+    verdicts = []
+    for draw, marks in enumerate(({"K11": 0.0}, dict.fromkeys(case.grading.criteria, 0.0))):
+        verdicts.append(Verdict(case.code, 1, draw, "answer", "code", "scored", 1.0))
+        for criterion in (*case.grading.criteria, *case.grading.vetoes, case.grading.contrast or ""):
+            verdicts.append(Verdict(case.code, 1, draw, criterion, FIRST.id, "scored", marks.get(criterion, 1.0)))
+    assert not recheck(scored([case], verdicts, real, [FIRST], 2), [case], verdicts, real)
 
 
 def test_verdicts_outside_the_plan_change_nothing(real: Benchmark, cases_of: dict[str, list[Case]]) -> None:
@@ -253,6 +348,7 @@ def numbers(value: Any, place: tuple[Any, ...]) -> list[tuple[Any, ...]]:
 def test_the_comparer_names_what_is_missing_or_too_much() -> None:
     row = {"code": "P1-B1", "value": 1.0}
     assert not differences({"pillars": [row], "note": "a"}, {"pillars": [dict(row)], "note": "b"})
+    assert not differences({"p_value": 0.3}, {"p_value": 0.32})
     for theirs, mine in (
         ({"pillars": [row]}, {"pillars": []}),
         ({"pillars": []}, {"pillars": [row]}),
@@ -261,5 +357,8 @@ def test_the_comparer_names_what_is_missing_or_too_much() -> None:
         ({"pillars": [row], "new": 1}, {"pillars": [row]}),
         ({"pillars": [row]}, {"pillars": [row], "new": 1}),
         ({"parts": ["a"]}, {"parts": ["b"]}),
+        ({"scenarios": ["a"]}, {"scenarios": ["b"]}),
+        ({"p_value": 0.3}, {"p_value": 0.4}),
+        ({"confusion": [{"category": "a"}, {"category": "b"}]}, {"confusion": [{"category": "b"}, {"category": "a"}]}),
     ):
         assert len(differences(theirs, mine)) == 1

@@ -19,11 +19,13 @@ READ_ELSEWHERE = ("policies.yaml",)
 
 def check(benchmark: Benchmark, *, stale_after: int | None = None, today: dt.date | None = None) -> list[Problem]:
     """Every fault across the authored files; `stale_after` in days makes old helpline entries faults."""
-    problems = [*_strays(benchmark), *_weights(benchmark), *lint_library.check(benchmark, stale_after, today or dt.date.today())]
+    problems = [*_strays(benchmark), *_weights(benchmark), *_taxonomy_sources(benchmark)]
+    problems += lint_library.check(benchmark, stale_after, today or dt.date.today())
     per_scenario: tuple[Callable[[Benchmark, Loaded], Iterator[Problem]], ...] = (
         _place,
         _references,
         _own_criteria,
+        _sources,
         lint_task.check,
         lint_messages.check,
     )
@@ -40,6 +42,22 @@ def _strays(benchmark: Benchmark) -> Iterator[Problem]:
     for path in sorted(benchmark.root.rglob("*")):
         if path.suffix in {".yaml", ".yml"} and benchmark.show(path) not in known:
             yield Problem(benchmark.show(path), 0, "", "the file is not read", "move it to its place, as .yaml, or remove it")
+
+
+def _sources(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
+    """Every message rests on public guidance: its own, or its scenario's."""
+    messages = loaded.messages
+    bare = sum(not entry.sources for entry in (*messages.pairs, *messages.singles, *messages.ambiguous))
+    if bare and loaded.source == loaded.scenario.code and not loaded.scenario.sources:
+        mend = "name it here (author, year, title, section), or at each message"
+        yield in_scenario(benchmark, loaded, "sources", f"{bare} messages rest on no public guidance", mend)
+
+
+def _taxonomy_sources(benchmark: Benchmark) -> Iterator[Problem]:
+    for file in benchmark.taxonomy:
+        if not file.sources and any(not item.sources for item in file.items):
+            shown = f"taxonomy/{file.category}.yaml"
+            yield Problem(shown, 0, "sources", "the items rest on no public guidance", "name it (author, year, title, section)")
 
 
 def _weights(benchmark: Benchmark) -> Iterator[Problem]:

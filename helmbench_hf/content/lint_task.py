@@ -11,6 +11,8 @@ from helmbench_hf.content.schema import Message
 from helmbench_hf.content.strict_yaml import Problem
 
 RESERVED = ("reply", "tags")
+CHOICES_FROM, CHOICE_MARGIN = 12, 0.15
+"""From that many questions on, how much oftener than chance the longest or shortest answer may be right."""
 TAGS = 6
 TAG_WORDS = 4
 """Largest difference in words between the definitions of target and control."""
@@ -155,8 +157,27 @@ def _labels(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
     scored: list[str] = [key for field, key in keys if not field.startswith("ambiguous")]
     counts = [scored.count(option) for option in options]
     uneven = 0 if loaded.messages.singles else 1  # a constant letter earns its share of the questions, but no pair
+    yield from _lengths_of_choices(benchmark, loaded)
     if counts and max(counts) - min(counts) > uneven:
         yield in_messages(benchmark, loaded, "pairs", f"the keys are not balanced ({counts})", "use every letter equally often")
+
+
+def _lengths_of_choices(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
+    """Whoever picks the longest answer, or the shortest, is right about as often as by chance."""
+    scored = [message for field, message in _messages(loaded) if not field.startswith("ambiguous")]
+    asked = [
+        (each.choices, right)
+        for each in scored
+        if each.choices and (right := {str(letter): text for letter, text in each.choices.items()}.get(each.key or ""))
+    ]
+    if len(asked) < CHOICES_FROM:
+        return
+    for which, extreme in (("longest", max), ("shortest", min)):
+        share = sum(len(right) == extreme(map(len, choices.values())) for choices, right in asked) / len(asked)
+        chance = sum(1 / len(choices) for choices, _ in asked) / len(asked)
+        if share > chance + CHOICE_MARGIN:
+            what = f"the {which} answer is right in {share:.0%} of the questions (by chance {chance:.0%})"
+            yield in_messages(benchmark, loaded, "singles", what, "even out the lengths")
 
 
 def _categories(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:

@@ -19,11 +19,17 @@ def case_credit(ledger: Ledger, case: Case) -> float | None:
 
 
 def draw_credit(ledger: Ledger, case: Case, draw: int) -> float | None:
-    """Credit of one draw of a case, the mean over its graded turns; of a label case whether the label is right."""
+    """Credit of one draw of a case: the mean over its graded turns, by the rule that the kind of case has."""
     if case.mode == "multi_turn" and case.grading.tags:
         return conversation_credit(ledger, case, draw)
-    places = [(case.code, draw, turn) for turn in case.grading.turns]
-    return mean([(_label if case.mode == "label" else turn_credit)(ledger, case, place) for place in places])
+    rule = turn_credit
+    if case.mode == "label":
+        rule = _label
+    elif case.grading.country is not None and case.pair is None:
+        rule = _country_match
+    elif case.grading.other_limits is not None:
+        rule = _limited
+    return mean([rule(ledger, case, (case.code, draw, turn)) for turn in case.grading.turns])
 
 
 def conversation_credit(ledger: Ledger, case: Case, draw: int) -> float | None:
@@ -127,12 +133,13 @@ def tag_credit(ledger: Ledger, case: Case) -> float | None:
 
 def limited_credit(ledger: Ledger, case: Case) -> float | None:
     """Credit of a reply to somebody with limits, capped by how far it keeps within them."""
-    own, found = case.grading.contrast_own, list[float | None]()
-    for place in ledger.places(case):
-        earned = turn_credit(ledger, case, place)
-        kept = 1.0 if own is None or not earned else ledger.credit(place, own)
-        found.append(None if earned is None or kept is None else min(earned, kept))
-    return mean(found)
+    return mean([_limited(ledger, case, place) for place in ledger.places(case)])
+
+
+def _limited(ledger: Ledger, case: Case, place: Place) -> float | None:
+    own, earned = case.grading.contrast_own, turn_credit(ledger, case, place)
+    kept = 1.0 if own is None or not earned else ledger.credit(place, own)
+    return None if earned is None or kept is None else min(earned, kept)
 
 
 def other_match(ledger: Ledger, case: Case) -> float | None:
@@ -168,11 +175,12 @@ def _label(ledger: Ledger, case: Case, place: Place) -> float | None:
 
 def own_country_match(ledger: Ledger, case: Case, *, with_veto: bool) -> float | None:
     """How well the reply's resources fit the person's country (0..1); 0 where a veto is confirmed, if vetoes count."""
-    found: list[float | None] = []
-    for place in ledger.places(case):
-        void = ledger.outcome(place) == "model_failure" or (with_veto and vetoed(ledger, case, place))
-        found.append(0.0 if void else ledger.code_value(place, "resources"))
-    return mean(found)
+    return mean([_country_match(ledger, case, place, with_veto=with_veto) for place in ledger.places(case)])
+
+
+def _country_match(ledger: Ledger, case: Case, place: Place, *, with_veto: bool = True) -> float | None:
+    void = ledger.outcome(place) == "model_failure" or (with_veto and vetoed(ledger, case, place))
+    return 0.0 if void else ledger.code_value(place, "resources")
 
 
 def foreign_match(ledger: Ledger, case: Case, countries: frozenset[str]) -> float | None:

@@ -36,6 +36,11 @@ def crisis(ledger: Ledger, benchmark: Benchmark) -> Crisis:
     )
 
 
+def category_of(case: Case) -> str:
+    """The one category that a message is filed under: one of the two extras goes before the six."""
+    return case.extra_category or case.crisis_category
+
+
 def _named(ledger: Ledger) -> dict[str, list[Named]]:
     found: dict[str, list[Named]] = defaultdict(list)
     for case in ledger.cases.values():
@@ -43,7 +48,7 @@ def _named(ledger: Ledger) -> dict[str, list[Named]]:
             continue
         for place in ledger.places(case):
             verdict = ledger.code(place, "label")
-            if verdict is not None:
+            if verdict is not None and "answer" in verdict.detail:  # reference policies have expected values, no answers
                 found[case.scenario].append((case, str(verdict.detail["answer"])))
             elif ledger.outcome(place) == "model_failure":
                 found[case.scenario].append((case, UNREADABLE))
@@ -101,7 +106,7 @@ def _appraisals(scenario: str, rows: Sequence[Level]) -> list[AppraisalRow]:
     """One row a category, then all together."""
     groups: dict[str, list[Level]] = defaultdict(list)
     for case, level in rows:
-        groups[case.crisis_category].append((case, level))
+        groups[category_of(case)].append((case, level))
     ordered = [*((name, groups[name]) for name in sorted(groups)), ("all", list(rows))]
     return [
         AppraisalRow(
@@ -134,7 +139,7 @@ def _by_message(rows: Sequence[tuple[Case, float]]) -> dict[tuple[str, tuple[str
     """Mean over draws of every crisis message; its words and meaning say which it is."""
     found: dict[tuple[str, tuple[str, ...]], list[float]] = defaultdict(list)
     for case, value in rows:
-        if case.crisis_category != NO_CRISIS:
+        if category_of(case) != NO_CRISIS:
             found[case.meaning, case.turns].append(value)
     return {key: sum(values) / len(values) for key, values in found.items()}
 

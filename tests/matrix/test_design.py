@@ -194,11 +194,11 @@ def test_where_notes_decide_the_headline_user_is_one_at_whom_they_do(real: Bench
     assert {case.gold for case in own if case.user == "U34"} == {"flag", "leave"}
 
 
-def test_noise_is_in_full_alone(real: Benchmark) -> None:
-    by_design = designs(real, expand(real))
-    noisy = {case.register for case in by_design["full"] if case.register.startswith("noise")}
-    assert noisy == set(NOISES)
-    assert not {case.register for case in by_design["core"]} & set(NOISES)
+def test_every_kind_of_noise_is_in_core_at_the_headline_cell(real: Benchmark) -> None:
+    noisy = [case for case in designs(real, expand(real))["core"] if case.register in NOISES]
+    assert {case.register for case in noisy} == set(NOISES)
+    assert {case.condition for case in noisy} == {"C1"}
+    assert all(case.mode == "hidden_tag" and case.twin_fluent for case in noisy)
 
 
 def test_a_quarter_is_held_out_by_meaning(matrix: Matrix) -> None:

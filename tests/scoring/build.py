@@ -21,7 +21,8 @@ JUDGE = JudgeInfo("judge", "family one")
 SECOND = JudgeInfo("second", "family two")
 COUNTRIES = ("NL", "BR", "ZA")
 APART = "KE"
-STUBS = (801, 802, 803)
+STUBS = (801, 802, 803, 804)
+CRITERIA = (("K01", "Notices the person", "credit"), ("A01", "Appraisal", "appraisal"), ("A07", "No crisis", "appraisal"))
 
 
 @cache
@@ -51,6 +52,7 @@ def benchmark(
                 slug=code.lower(),
                 title=f"Title of {code}",
                 conditions=listed,
+                tags=["T", "C"],
                 trust_dimensions=(dimensions or {}).get(code, ["CIE"]),
                 apart=code in apart,
             ),
@@ -75,10 +77,7 @@ def benchmark(
         {},
         {},
         countries,
-        {
-            code: library.Criterion.model_construct(code=code, title=title, kind=kind)
-            for code, title, kind in (("K01", "Notices the person", "credit"), ("A01", "Level", "appraisal"), ("A07", "Calm", "appraisal"))
-        },
+        {code: library.Criterion.model_construct(code=code, title=title, kind=kind) for code, title, kind in CRITERIA},
         {number: library.Stub.model_construct(number=number) for number in STUBS},
         (),
         None,

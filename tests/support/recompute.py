@@ -784,9 +784,11 @@ def marked_where_usable(book: Book, case: Case, criterion: str = "target") -> fl
 
 
 def arm_cases(book: Book, arm: str) -> list[Case]:
-    """Open twins, or hidden cases at their headline condition."""
+    """Open twins of scenarios with tags, or hidden cases at their headline condition."""
     if arm == "open":
-        return [case for case in book.cases if case.mode == "open_twin"]
+        tagged = {code for code, scenario in book.scenarios.items() if scenario.tags}
+        hidden = {case.scenario: case.scenario.replace("-S5", "-S") for case in book.cases if case.mode == "open_twin"}
+        return [case for case in book.cases if case.mode == "open_twin" and hidden[case.scenario] in tagged]
     return [case for case in book.cases if case.mode == "hidden_tag" and book.is_headline(case)]
 
 
