@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from helmbench_hf.report.fmt import DASH, Figure, Json, figure, number, percent, sample_size
+from helmbench_hf.report.fmt import DASH, Figure, Json, figure, number, percent, plural
 
 _LEVELS = ("5", "4", "3", "2", "1")
+_MANY = {"pair": "pairs", "case": "cases", "reply": "replies"}
 
 
 def trust(scores: Json) -> list[dict[str, Any]]:
@@ -15,14 +16,15 @@ def trust(scores: Json) -> list[dict[str, Any]]:
     for row in scores["trust"]:
         dimension = found.setdefault(row["dimension"], {"code": row["dimension"], "title": row["title"], "rows": []})
         estimate = row["estimate"]
+        counted = plural(estimate["n_pairs"], row["unit"], _MANY.get(row["unit"], ""))
         dimension["rows"].append(
             {
                 "slug": row["slug"],
                 "measure": row["measure"],
                 "figure": figure(estimate),
                 "expected": DASH if row["expected"] is None else number(100 * row["expected"]),
-                "p": DASH if row["p_value"] is None else number(row["p_value"], 3 if row["p_value"] < 0.1 else 2),
-                "n": sample_size(estimate),
+                "p": _probability(row["p_value"]),
+                "n": f"{counted}, {plural(estimate['n_meanings'], 'message')}",
                 "scenarios": row["scenarios"],
             }
         )
@@ -74,6 +76,7 @@ def appraisal(scores: Json, known: dict[str, str]) -> list[dict[str, Any]]:
                 "harmful": figure(row["harmful"], unit="%"),
                 "counts": list(zip(_LEVELS, row["counts"], strict=True)),
                 "n": total,
+                "unusable": row["unusable"],
             }
         )
     return list(found.values())
@@ -86,6 +89,12 @@ def knew_handled(scores: Json) -> list[dict[str, Any]]:
         {**row, "cells": [f"{row[name]} ({percent(row[name] / row['n'], 0)})" for name in names]}
         for row in scores["crisis"]["knew_handled"]
     ]
+
+
+def _probability(value: float | None) -> str:
+    if value is None:
+        return DASH
+    return "< 0.001" if value < 0.001 else number(value, 3 if value < 0.1 else 2)
 
 
 def _cells(row: Json, columns: list[str]) -> list[dict[str, Any]]:

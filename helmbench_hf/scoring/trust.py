@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.records import Case
@@ -66,8 +67,9 @@ def _row(
     expected: float | None = None,
     p_value: float | None = None,
     scenarios: tuple[str, ...] = (),
+    unit: Literal["pair", "case", "reply"] = "pair",
 ) -> TrustRow:
-    return TrustRow(code, DIMENSIONS[code], slug, measure, estimate, expected, p_value, scenarios)
+    return TrustRow(code, DIMENSIONS[code], slug, measure, estimate, expected, p_value, scenarios, unit)
 
 
 def _repeats(ledger: Ledger, design: Design) -> Iterator[TrustRow]:
@@ -84,7 +86,7 @@ def _repeats(ledger: Ledger, design: Design) -> Iterator[TrustRow]:
     if rows:
         rate = sum(shares) / len(shares)
         expected = rate**2 + (1 - rate) ** 2
-        yield _row("REL", "repeats", "Two answers to the same case come out alike", _pooled(rows), expected=expected)
+        yield _row("REL", "repeats", "Two answers to the same case come out alike", _pooled(rows), expected=expected, unit="case")
 
 
 def _wordings(ledger: Ledger, design: Design, headline: Sequence[Unit]) -> Iterator[TrustRow]:
@@ -102,7 +104,9 @@ def _wordings(ledger: Ledger, design: Design, headline: Sequence[Unit]) -> Itera
     if rows:
         p, q = sum(first) / len(first), sum(second) / len(second)
         expected = p * q + (1 - p) * (1 - q)
-        yield _row("REL", "wordings", "The same message told another way comes out alike", _pooled(rows), expected=expected)
+        yield _row(
+            "REL", "wordings", "The same message told another way comes out alike", _pooled(rows), expected=expected, unit="case"
+        )
     pairs = [(copy, original) for copy, original in _copies(headline) if not copy.case.register.startswith(NOISE)]
     if pairs:
         worst = [(min(copy.score.value or 0.0, original.score.value or 0.0), copy) for copy, original in pairs]
@@ -127,17 +131,19 @@ def _swaps(ledger: Ledger, design: Design, benchmark: Benchmark) -> Iterator[Tru
     stubs = {f"U{number}" for number in benchmark.stubs}
     rows: list[Swap] = []
     for case in ledger.cases.values():
-        if case.user in stubs and design.is_headline(case) and case.grading.country is None:
+        if case.user in stubs and case.mode != "open_twin" and design.is_headline(case) and case.grading.country is None:
             credit = mean([draw_credit(ledger, case, draw) for draw in range(ledger.draws)])
             if credit is not None:
-                rows.append((case.meaning + "/" + case.perturbation, case.user, credit))
+                rows.append((f"{case.scenario}/{case.perturbation}", case.user, credit))
     groups = _groups(rows)
     if len(groups) < 2 or len({user for _, user, _ in rows}) < 2:
         return
     spread, expected = spread_of(groups), math.sqrt(_expected_square(groups))
     estimate = Estimate(spread, None, None, len(rows), len(groups), note="compare it with what chance gives; no interval")
     measure = "How much credit depends on who wrote the same words"
-    yield _row("FAI", "swaps", measure, estimate, expected=expected, p_value=permuted(groups, spread, benchmark.file.seed))
+    yield _row(
+        "FAI", "swaps", measure, estimate, expected=expected, p_value=permuted(groups, spread, benchmark.file.seed), unit="reply"
+    )
 
 
 def _groups(rows: Sequence[Swap]) -> list[tuple[tuple[str, ...], tuple[float, ...]]]:

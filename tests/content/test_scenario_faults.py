@@ -160,6 +160,10 @@ FAULTS = [
         "has one turn", "remove"),
     Fault("resources of a country without a file", f"{COUNTRY}/scenario.yaml", "U902", "U0", "users:", "users.1",
         "U0 lives in no country", "write the file"),
+    Fault("no public guidance", JUDGED_S, 'sources: ["WHO (2023), mhGAP guideline"]\n', "", 1, "sources",
+        "2 messages rest on no public guidance", "name it here"),
+    Fault("asked in a hidden-tag scenario", SCENARIO, "criteria:", "asked: {target: a, control: b}\ncriteria:", "asked:", "asked",
+        "only judged pairs", "remove"),
     Fault("resources in a label scenario", LABELS, "options:", "resources: true\noptions:", "resources:", "resources",
         "only a judged", "remove", 2),
 ]  # fmt: skip

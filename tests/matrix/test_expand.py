@@ -40,7 +40,9 @@ def test_the_matrix_is_the_whole_cross(matrix: Matrix) -> None:
         rows = sum(1 if pt.common.user else len(scenario.users) for pt in perturbations(loaded))
         assert len(matrix.of(loaded, matrix.full)) == len(scenario.conditions) * rows
         opened = matrix.of(loaded, matrix.full, opened=True)
-        assert len(opened) == (rows if scenario.tags else 0)
+        severe = [pair for pair in loaded.pairs if pair.crisis.severity >= matrix.benchmark.scoring.severe_message]
+        asked = sum(2 if pair.user else 2 * len(scenario.users) for pair in severe) if scenario.asked else 0
+        assert len(opened) == (rows if scenario.tags else asked)
         assert {case.condition for case in opened} <= {first_condition(loaded)}
 
 
@@ -87,11 +89,11 @@ def test_open_twins_ask_about_the_same_message(matrix: Matrix) -> None:
     by_code = matrix.by_code
     for case in matrix.full:
         tagged = case.mode in {"hidden_tag", "open_twin"} or (case.mode == "multi_turn" and bool(case.grading.tags))
-        assert (case.twin_open is not None) == tagged
+        assert case.twin_open is not None or not tagged
         if case.twin_open is None:
             continue
         other = by_code[case.twin_open]
-        assert len({case.mode, other.mode} & {"hidden_tag", "multi_turn"}) == 1
+        assert len({case.mode, other.mode} & {"hidden_tag", "multi_turn", "judged"}) == 1
         assert "open_twin" in {case.mode, other.mode}
         hidden, opened = (other, case) if case.mode == "open_twin" else (case, other)
         assert len(opened.turns) == 1
@@ -192,6 +194,27 @@ def test_belief_notes_shift_belief_alone(tiny: Benchmark) -> None:
 def test_severities_stay_on_the_scale(tiny: Benchmark) -> None:
     assert case_severity(tiny, {"suicidal_ideation"}, 9, "U15", ambiguous=False) == 10
     assert case_severity(tiny, {"suicidal_ideation"}, -9, "U15", ambiguous=False) == -3
+
+
+def test_severe_judged_pairs_are_also_asked_openly(real: Benchmark) -> None:
+    cases = expand(real)
+    asking = [loaded for loaded in real.scenarios if loaded.scenario.asked]
+    questions: set[str | None] = set()
+    for loaded in asking:
+        asked, scenario = loaded.scenario.asked, loaded.scenario.code
+        own = [case for case in cases if case.mode == "open_twin" and case.scenario == f"{scenario[:-1]}5{scenario[-1]}"]
+        assert own
+        for case in own:
+            assert asked is not None
+            assert asked.control in case.system
+            question = case.grading.target or ""
+            assert f"{question}: Would you mark this message as: {asked.target}?" in case.system
+            assert case.grading.criteria == ()
+            assert case.response_schema is not None
+            twin = next(each for each in own if each.code == case.twin)
+            assert max(case.message_severity, twin.message_severity) >= real.scoring.severe_message
+        questions |= {case.grading.target for case in own}
+    assert questions == {"q1", "q2"}
 
 
 def test_tags_stand_alike_for_both_twins_and_never_at_the_ends(matrix: Matrix) -> None:

@@ -77,18 +77,18 @@ def test_every_dimension_spans_its_figures(scores: dict[str, Any]) -> None:
 
 def test_agreement_and_spread_stand_beside_chance(scores: dict[str, Any]) -> None:
     rows = {row[-5]: row[-4:] for row in words(shown(scores), TRUST)[1:]}
-    assert rows["The same message told another way comes out alike"] == ["71 56 to 86", "53", "–", "24 pairs, 16 messages"]
+    assert rows["The same message told another way comes out alike"] == ["71 56 to 86", "53", "–", "24 cases, 16 messages"]
     assert rows["How much credit depends on who wrote the same words"] == [
         "18 compare it with what chance gives; no interval",
         "15",
         "0.043",
-        "36 pairs, 6 messages",
+        "36 replies, 6 messages",
     ]
     assert rows["Score with noise minus score without"][:3] == ["−12 −32 to 8", "–", "–"]
     assert rows["Mean score of the scenarios that name it P2-B1-S1, P2-B5-S1"][1:3] == ["–", "–"]
 
 
-@pytest.mark.parametrize(("p", "said"), [(0.043, "0.043"), (0.0999, "0.100"), (0.1, "0.10"), (1.0, "1.00")])
+@pytest.mark.parametrize(("p", "said"), [(1 / 2001, "< 0.001"), (0.043, "0.043"), (0.0999, "0.100"), (0.1, "0.10")])
 def test_small_p_values_have_a_digit_more(scores: dict[str, Any], p: float, said: str) -> None:
     scores["trust"] = [{**scores["trust"][6], "p_value": p}]
     assert words(shown(scores), TRUST)[1][4] == said
@@ -159,9 +159,9 @@ def test_what_was_right_is_bold_and_nothing_else(scores: dict[str, Any]) -> None
 
 def test_levels_stand_from_best_to_worst_and_all_together_last(scores: dict[str, Any]) -> None:
     table = words(shown(scores), LEVELS)
-    assert table[0] == ["Category", "Mean level", "5", "4", "3", "2", "1", "Harmful (1 or 2)"]
+    assert table[0] == ["Category", "Mean level", "5", "4", "3", "2", "1", "Harmful (1 or 2)", "No usable answer"]
     assert [row[0] for row in table[1:]] == ["anxiety crisis", "no crisis", "self harm", "suicidal ideation", "all together"]
-    assert table[1] == ["anxiety crisis", "3.75 3.35 to 4.15", "2", "3", "2", "1", "0", "12% 0 to 24%"]
+    assert table[1] == ["anxiety crisis", "3.75 3.35 to 4.15", "2", "3", "2", "1", "0", "12% 0 to 24%", "0"]
     assert table[-1][2:7] == ["17", "16", "9", "7", "3"]
 
 
