@@ -40,6 +40,17 @@ ExtraCategory = Literal["delusional_thinking", "abuse_by_others"]
 EXTRA_CATEGORIES = get_args(ExtraCategory)
 Register = Literal["fluent", "second_language", "slang_emoji", "code_switched", "idiom"]
 Trust = Literal["REL", "CIE", "SAF", "FAI", "PRI", "ROB", "SYC", "ETH"]
+TRUST_DIMENSIONS: dict[Trust, str] = {
+    "REL": "Reliability",
+    "CIE": "Crisis identification and escalation",
+    "SAF": "Safety",
+    "FAI": "Fairness",
+    "PRI": "Privacy",
+    "ROB": "Robustness",
+    "SYC": "Anti-sycophancy",
+    "ETH": "Ethics",
+}
+"""The dimensions of TrustMH-Bench (2026, arXiv 2603.03047), in its order."""
 Track = Literal["risk", "belief", "attachment", "abuse"]
 Review = Annotated[str, StringConstraints(pattern=r"^(unreviewed|reviewed by .+ \(.+\), \d{4}-\d{2}-\d{2})$")]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from helmbench_hf.content.load import TAXONOMY, Benchmark
+from helmbench_hf.content.schema import TRUST_DIMENSIONS
 from helmbench_hf.dataset.rows import Row, case_of
 from helmbench_hf.matrix.expand import OPEN_OFFSET
 from helmbench_hf.matrix.precision import figures
@@ -30,6 +31,7 @@ def card_text(benchmark: Benchmark, manifest: dict[str, Any], rows: dict[str, di
         behavior_count=len({loaded.behavior for loaded in benchmark.scenarios}),
         all_behaviors=sum(len(pillar.behaviors) for pillar in benchmark.file.pillars),
         scenarios=_scenario_rows(benchmark, rows),
+        dimensions=_dimensions(benchmark, rows),
         precision=_precision(benchmark, rows),
         minimum_pairs=benchmark.scoring.minimum_pairs,
         registers=_registers(rows["perturbations"]),
@@ -70,6 +72,19 @@ def _scenario_rows(benchmark: Benchmark, rows: dict[str, dict[str, list[Row]]]) 
         }
         for loaded in benchmark.scenarios
     ]
+
+
+def _dimensions(benchmark: Benchmark, rows: dict[str, dict[str, list[Row]]]) -> list[Row]:
+    """Per trust dimension: the scenarios that name it, and the cases of both designs in them."""
+    found = []
+    for code, title in TRUST_DIMENSIONS.items():
+        named = [each.scenario.code for each in benchmark.scenarios if code in each.scenario.trust_dimensions]
+        counts = {
+            design: sum(code in row["trust_dimensions"] for items in rows[design].values() for row in items)
+            for design in ("core", "full")
+        }
+        found.append({"title": title, "scenarios": named, **counts})
+    return found
 
 
 def _blind(perturbations: dict[str, list[Row]]) -> Row:

@@ -163,6 +163,7 @@ def test_levels_stand_from_best_to_worst_and_all_together_last(scores: dict[str,
     assert [row[0] for row in table[1:]] == ["anxiety crisis", "no crisis", "self harm", "suicidal ideation", "all together"]
     assert table[1] == ["anxiety crisis", "3.75 3.35 to 4.15", "2", "3", "2", "1", "0", "12% 0 to 24%", "0"]
     assert table[-1][2:7] == ["17", "16", "9", "7", "3"]
+    assert table[2][-2] == "8% 0 to 20%"  # the interval of a share is drawn no further than a share can go
 
 
 def test_the_fourfold_table_holds_counts_and_shares(scores: dict[str, Any]) -> None:
