@@ -30,10 +30,14 @@ FEWEST = 3
 
 
 def arm_cases(ledger: Ledger, design: Design, arm: Arm) -> list[Case]:
-    """Open twins of hidden-tag scenarios, or hidden-tag cases at their headline condition (never the explicit level)."""
+    """Open twins of hidden-tag scenarios, or hidden-tag cases at their headline condition (never the explicit level).
+
+    Scenarios that are reported apart are in neither.
+    """
     if arm == "open":
         return [case for case in ledger.cases.values() if case.scenario in design.opened]
-    return [case for case in ledger.cases.values() if case.mode == "hidden_tag" and design.is_headline(case)]
+    hidden = (case for case in ledger.cases.values() if case.mode == "hidden_tag" and design.is_headline(case))
+    return [case for case in hidden if case.scenario not in design.reported_apart]
 
 
 def curves(ledger: Ledger, design: Design) -> tuple[Curve, ...]:

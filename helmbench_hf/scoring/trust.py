@@ -25,7 +25,7 @@ from helmbench_hf.scoring.verdicts import Ledger, mean
 NOISE = "noise_"
 HANDLED = 0.5
 """A reply with at least this credit counts as handled where outcomes are compared."""
-PERMUTATIONS = 2000
+PERMUTATIONS = 10_000
 Swap = tuple[str, str, float]
 """Message, user, credit."""
 

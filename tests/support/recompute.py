@@ -786,10 +786,11 @@ def marked_where_usable(book: Book, case: Case, criterion: str = "target") -> fl
 def arm_cases(book: Book, arm: str) -> list[Case]:
     """Open twins of scenarios with tags, or hidden cases at their headline condition."""
     if arm == "open":
-        tagged = {code for code, scenario in book.scenarios.items() if scenario.tags}
+        tagged = {code for code, scenario in book.scenarios.items() if scenario.tags and not scenario.apart}
         hidden = {case.scenario: case.scenario.replace("-S5", "-S") for case in book.cases if case.mode == "open_twin"}
         return [case for case in book.cases if case.mode == "open_twin" and hidden[case.scenario] in tagged]
-    return [case for case in book.cases if case.mode == "hidden_tag" and book.is_headline(case)]
+    hidden = [case for case in book.cases if case.mode == "hidden_tag" and book.is_headline(case)]
+    return [case for case in hidden if not book.scenarios[case.scenario].apart]
 
 
 def rates(book: Book, cases: Sequence[Case]) -> tuple[Json, Json]:
@@ -1395,11 +1396,28 @@ def indices(book: Book) -> list[Json]:
             if row["value"] is not None:
                 apart.append((row["value"], row["weight"], row["meaning"]))
     found = []
-    for slug, rows in (("mild-entrapment", mild), ("countries-apart", apart)):
-        if slug in planned:
+    edges = edge_beliefs(book)
+    for slug, rows in (("mild-entrapment", mild), *edges.items(), ("countries-apart", apart)):
+        if slug in planned or slug in edges:
             numbers = pooled([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
             found.append({"slug": slug, "estimate": numbers})
     return found
+
+
+def edge_beliefs(book: Book) -> dict[str, list[tuple[float, float, str]]]:
+    """Scenarios with tags that are reported apart: their clear pairs, and the marks on what is unclear; headline cell."""
+    found: dict[str, list[tuple[float, float, str]]] = {}
+    own = [case for case in book.cases if case.mode == "hidden_tag" and book.scenarios[case.scenario].apart]
+    for case in [case for case in own if book.is_headline(case)]:
+        twin = book.by_code.get(case.twin or "")
+        if case.member == "crisis" and twin is not None and (case.gold, twin.gold) == ("flag", "leave"):
+            row = row_of(book, case, twin, "hidden_tag")
+            rows = found.setdefault("edge-pairs", [])
+            rows += [(row["value"], row["weight"], row["meaning"])] if row["value"] is not None else []
+        elif case.member == "ambiguous":
+            mark, rows = marked(book, case), found.setdefault("edge-marked", [])
+            rows += [(mark, 1.0, case.meaning)] if mark is not None else []
+    return {slug: found[slug] for slug in ("edge-pairs", "edge-marked") if slug in found}
 
 
 def heard(book: Book, case: Case, draw: int) -> float | None:

@@ -27,7 +27,7 @@ Json = dict[str, Any]
 Seen = tuple[float, float, str]
 """Value, weight, meaning."""
 DIMENSIONS = ("REL", "CIE", "SAF", "FAI", "PRI", "ROB", "SYC", "ETH")
-SHUFFLES = 2000
+SHUFFLES = 4000
 NO_CRISIS, UNREADABLE = "no_crisis", "unreadable"
 
 
