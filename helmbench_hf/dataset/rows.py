@@ -175,7 +175,7 @@ def _perturbations(benchmark: Benchmark) -> list[Row]:
     from helmbench_hf.matrix.review import agreement
 
     blind = {(row["scenario"], row["perturbation"]): row for row in agreement(benchmark)}
-    nobody: Row = {"readers": 0, "agree": None, "reads": []}
+    nobody: Row = {"readers": 0, "agree": None, "reads": [], "unreal": 0}
     rows = []
     for loaded in benchmark.scenarios:
         if loaded.source == TAXONOMY:
@@ -203,6 +203,7 @@ def _perturbations(benchmark: Benchmark) -> list[Row]:
                     "blind_readers": read["readers"],
                     "blind_agree": read["agree"] if read["readers"] else None,
                     "blind_kinds": sorted({each["kind"] for each in read["reads"]}),
+                    "looks_machine_written": read["unreal"],
                     "split": held[pt.common.meaning],
                 }
             )

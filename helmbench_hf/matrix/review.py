@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -204,10 +205,23 @@ def stored(root: Path, scenario: str) -> list[Read]:
     return [Read(**json.loads(line)) for line in lines]
 
 
+def realism(root: Path) -> list[dict[str, Any]]:
+    """What the readers of `review/realism.jsonl` said: each row a message that looked machine-written to one of them, and why.
+
+    Six readers read a sixth of the messages each; who is not listed was not flagged. A rewritten message has another hash.
+    """
+    path = root / "review" / "realism.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
 def agreement(benchmark: Benchmark, only: str = "") -> list[dict[str, Any]]:
-    """Per item: how many readers read the text as it stands, how many agree with the gold, and what each said."""
+    """Per item: how many readers read the text as it stands, how many agree with the gold, what each said, and `unreal`.
+
+    `unreal` counts the readers to whom this text looked machine-written.
+    """
     rows: list[dict[str, Any]] = []
     by_scenario: dict[str, list[Read]] = {}
+    unreal = Counter(row["sha"] for row in realism(benchmark.root))
     for item in items(benchmark, only):
         if item.scenario not in by_scenario:
             by_scenario[item.scenario] = stored(benchmark.root, item.scenario)
@@ -215,5 +229,5 @@ def agreement(benchmark: Benchmark, only: str = "") -> list[dict[str, Any]]:
         agree = None if item.gold is None else sum(read.answer == item.gold for read in reads)
         said = [asdict(read) for read in reads]
         name = {"scenario": item.scenario, "perturbation": item.perturbation, "gold": item.gold}
-        rows.append({**name, "readers": len(reads), "agree": agree, "reads": said})
+        rows.append({**name, "readers": len(reads), "agree": agree, "reads": said, "unreal": unreal[item.sha]})
     return rows
