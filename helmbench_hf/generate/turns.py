@@ -60,6 +60,11 @@ def turn_name(code: str, turn: int, draw: int) -> str:
     return f"{code}/t{turn}/d{draw}"
 
 
+def opening(case: Case, turn: int) -> tuple[object, ...]:
+    """What decides a turn's key beside model, settings and draw: conversations that begin alike share their first answers."""
+    return case.system, case.turns[:turn], case.response_schema, case.max_tokens
+
+
 class Conversations:
     """Turns cases into requests for one model and one setting, and remembers which conversation a request belongs to."""
 
@@ -79,7 +84,8 @@ class Conversations:
     @property
     def planned_turns(self) -> int:
         """Answers that a whole run holds."""
-        return sum(len(case.turns) for case in self._cases) * self._settings.draws
+        asked = {opening(case, number) for case in self._cases for number in range(1, len(case.turns) + 1)}
+        return len(asked) * self._settings.draws
 
     def missing(self) -> list[Request]:
         """The next unanswered turn of every conversation, in the order of the prefix tree (lexicographic by token)."""
@@ -109,7 +115,7 @@ class Conversations:
         return self._request(Turn(case, draw, 1), (*system, Message("user", case.turns[0])), None)
 
     def _next(self, request: Request, completion: Completion) -> Request | None:
-        turn = self._turns[request.key]
+        turn = self._turns[request.name]
         if turn.number >= len(turn.case.turns) or completion.status not in {"ok", "truncated"}:
             return None
         # The model should see what it wrote: the raw answer, JSON included (engineering review, 11.16).
@@ -123,7 +129,7 @@ class Conversations:
             key = request_key(self._context, messages, sampling, schema=schema, draw=turn.draw)
         else:
             key = turn_key(parent, messages[-2:], sampling, schema=schema, draw=turn.draw)
-        self._turns[key] = turn
+        self._turns[turn.name] = turn  # not by key, which conversations that begin alike share
         tokens, refusal = self._render(messages)
         group = f"{case.scenario}-{case.condition}-{case.user}"
         return Request(key, turn.name, messages, tokens, sampling, schema=schema, group=group, refusal=refusal)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset.load import load_cases, select
-from helmbench_hf.generate.turns import turn_name
+from helmbench_hf.generate.turns import opening, turn_name
 from helmbench_hf.grading.answers import read_answer
 from helmbench_hf.grading.judge import criteria_of
 from helmbench_hf.grading.rubric import Exchange
@@ -55,6 +55,24 @@ def run_completions(folder: RunFolder) -> dict[str, Completion]:
     stored = Journal.read(folder.completions)
     found = {completion.request: completion for completion in stored.failures.values()}
     return found | {completion.request: completion for completion in stored.values()}
+
+
+def run_answers(folder: RunFolder) -> tuple[tuple[Case, ...], dict[str, Completion]]:
+    """The cases of a run and its completions by request name, each under the name of every conversation that has it.
+
+    Conversations that begin alike are asked their first turns once, and the journal names one of them. Raises what
+    `run_cases` raises.
+    """
+    found = run_completions(folder)
+    cases, draws = run_cases(folder, found), folder.manifest()["settings"]["draws"]
+    turns = [
+        (turn_name(case.code, number, draw), (opening(case, number), draw))
+        for case in cases
+        for number in range(1, len(case.turns) + 1)
+        for draw in range(draws)
+    ]
+    answered = {asked: found[name] for name, asked in turns if name in found}
+    return cases, {**{name: answered[asked] for name, asked in turns if asked in answered}, **found}
 
 
 def places(cases: Sequence[Case], draws: int) -> Iterator[tuple[Case, int, int]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.grading import rubric
-from helmbench_hf.grading.exchanges import exchanges, run_cases, run_completions
+from helmbench_hf.grading.exchanges import exchanges, run_answers
 from helmbench_hf.grading.judge import Ask, JudgeError, JudgeSpec, asks, criteria_of, resolve_mode
 from helmbench_hf.inference.chat import ChatTemplate
 from helmbench_hf.inference.counting import Counting, Listener
@@ -65,8 +65,7 @@ def judge_run(folder: RunFolder, judge: Judge, listener: Listener) -> None:
     Raises `JudgeError` where another judge has this id here or `fast` cannot be, `RunError` where there is no run to grade,
     `JournalError` where another process writes this judge's folder, `EngineError` where the engine died for good.
     """
-    completions = run_completions(folder)
-    cases = run_cases(folder, completions)
+    cases, completions = run_answers(folder)
     replies = list(exchanges(cases, completions, folder.manifest()["settings"]["draws"]))
     benchmark = default_benchmark()
     with RunLock.acquire(folder.judgments / judge.spec.id):

@@ -18,7 +18,7 @@ from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.generate.turns import turn_name
 from helmbench_hf.grading import rubric
 from helmbench_hf.grading.code import code_verdicts
-from helmbench_hf.grading.exchanges import exchanges, places, run_cases, run_completions
+from helmbench_hf.grading.exchanges import exchanges, places, run_answers
 from helmbench_hf.grading.judge import JudgeError, JudgeSpec, asks, criteria_of, verdict
 from helmbench_hf.grading.judging import Row, find_judge, judge_rows, judge_run, key_context
 from helmbench_hf.grading.registry import Registry
@@ -84,8 +84,7 @@ def collect(folder: RunFolder) -> Graded:
     another rubric or other criteria than this helmbench has.
     """
     benchmark = default_benchmark()
-    completions = run_completions(folder)
-    cases = run_cases(folder, completions)
+    cases, completions = run_answers(folder)
     draws: int = folder.manifest()["settings"]["draws"]
     found = list(by_code(cases, completions, Registry.build(benchmark.countries), draws))
     replies, rows = list(exchanges(cases, completions, draws)), judge_rows(folder)

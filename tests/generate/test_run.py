@@ -71,6 +71,21 @@ def test_stopped_and_resumed_run_holds_every_turn_once(ask: Ask, monkeypatch: py
     assert go(ask, monkeypatch, FakeEngine(fate=lambda request, attempt: "die")) == {"ok": turns()}
 
 
+def test_conversations_that_begin_alike_are_both_answered_and_graded(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    alike = replace(ask, design="core", only="P1-B7-S3")
+    cases = [case for case in load_cases("core").cases if case.scenario == "P1-B7-S3"]
+    openings = {(case.system, case.turns[:turn]) for case in cases for turn in range(1, len(case.turns) + 1)}
+    assert len(openings) < sum(len(case.turns) for case in cases), "no two conversations begin alike any more"
+    for ear in (Ear(stop_after=20), Ear()):
+        engine = FakeEngine(capacity=4)
+        go(alike, monkeypatch, engine, ear)
+    assert lines(alike) == len(openings) == ear.events[0]["turns"]
+    graded = collect(RunFolder(Path(ask.run)))
+    answers = [verdict for verdict in graded.verdicts if verdict.criterion == "answer"]
+    assert "engine_failure" not in {verdict.status for verdict in answers}
+    assert len(graded.completions) == sum(len(case.turns) for case in cases)
+
+
 def test_reuse_words(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     def fate(request: Request, attempt: int) -> Fate:
         return "fail" if request.name.startswith(LABELED) else "answer"
