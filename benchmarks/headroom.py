@@ -75,9 +75,9 @@ def _spread(cases: Sequence[Case], parts: int, dice: random.Random) -> list[list
     return sheets
 
 
-def make(out: Path, parts: int, seed: int) -> None:
+def make(out: Path, parts: int, seed: int, only: str = "") -> None:
     """Write `respondent-N.md`, the later turns as `respondent-N.turn-T.md`, and the key."""
-    cases = sample(load_cases("core"), seed)
+    cases = [case for case in sample(load_cases("core"), seed) if case.code.startswith(tuple(only.split(",")))]
     out.mkdir(parents=True, exist_ok=True)
     key: dict[str, str] = {}
     for part, sheet in enumerate(_spread(cases, parts, random.Random(seed)), 1):
@@ -198,6 +198,7 @@ def main() -> int:
     making.add_argument("--out", type=Path, required=True)
     making.add_argument("--parts", type=int, default=8)
     making.add_argument("--seed", type=int, default=1)
+    making.add_argument("--only", default="", help="of the sample, only behaviors whose codes begin so (commas between)")
     judging, scoring = commands.add_parser("judge"), commands.add_parser("score")
     for each in (judging, scoring):
         each.add_argument("folder", type=Path)
@@ -206,7 +207,7 @@ def main() -> int:
     scoring.add_argument("--verdicts", type=Path, nargs="*", default=[])
     options = parser.parse_args()
     if options.command == "make":
-        make(options.out, options.parts, options.seed)
+        make(options.out, options.parts, options.seed, options.only)
     elif options.command == "judge":
         judge_sheets(options.folder, options.answers, options.parts)
     else:
