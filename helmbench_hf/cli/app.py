@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from helmbench_hf import __version__
-from helmbench_hf.cli import content, grade, plan, review, run, scores
+from helmbench_hf.cli import content, grade, models, plan, review, run, scores
 
 app = typer.Typer(
     name="helmbench",
@@ -23,6 +23,7 @@ content.app.command("agreement")(review.agreement)
 app.add_typer(content.app, name="content")
 app.command("show")(content.show)
 app.command("cases")(content.cases)
+app.command("models")(models.models)
 app.command("plan")(plan.plan)
 app.command("run")(grade.run_all)
 app.command("generate")(run.generate)

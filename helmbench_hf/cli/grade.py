@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from helmbench_hf.cli.content import Dataset, Design, Limit, Only, Revision, fail
-from helmbench_hf.cli.run import EngineOptions, FreeForm, Model, ModelRevision, Run, Set, child_job, generate, ours
+from helmbench_hf.cli.models import preset_name
+from helmbench_hf.cli.run import EngineOptions, FreeForm, Model, ModelRevision, Run, Set, Thinking, child_job, generate, ours
 from helmbench_hf.cli.scores import ExistingRun, report
 
 if TYPE_CHECKING:
@@ -19,23 +20,29 @@ Judges = Annotated[
     list[str] | None,
     typer.Option(
         "--judge",
-        help="MODEL as for --model, then settings: vllm:OWNER/MODEL,family=qwen,mode=fast. Several judges: the first gives the "
-        "credit, one of a second family confirms vetoes. Without a judge, only what code decides is graded.",
+        help="MODEL as for --model, then settings: vllm:OWNER/MODEL,family=qwen,mode=fast,thinking=off; or preset:JUDGE "
+        "(`helmbench models`). Several judges: the first gives the credit, one of a second family confirms vetoes. Without a "
+        "judge, only what code decides is graded.",
     ),
 ]
 
 
-def judge_spec(text: str) -> JudgeSpec:
+def judge_spec(text: str, thinking: str | None = None) -> JudgeSpec:
     """Read `MODEL,id=..,family=..,mode=auto|fast|evidence,orders=1|2,NAME=VALUE..`; other names are engine settings.
 
-    The id is the model's name, the family the letters that it begins with, unless they are given.
+    The id is the model's name, the family the letters that it begins with, unless they are given. `preset:JUDGE` fills in
+    what is not given. `thinking` is for judges that do not say it themselves.
     """
     from helmbench_hf.cli.run import DEMO, DEMO_DTYPE, pairs
     from helmbench_hf.demo_model import demo_model_path
     from helmbench_hf.grading.judge import JudgeSpec
 
     model, *settings = text.split(",")
-    given = pairs(settings)
+    given = {**({"thinking": thinking} if thinking else {}), **pairs(settings)}
+    preset: dict[str, Any] = {}
+    if named := preset_name(model):
+        model, filled, preset = _judge_preset(*named, given)
+        given = {**filled, **given}
     kind, _, name = model.rpartition(":")
     if name == DEMO:
         model, given = f"{kind or 'vllm'}:{demo_model_path()}", {"id": DEMO, "family": "smollm2", "dtype": DEMO_DTYPE, **given}
@@ -43,17 +50,28 @@ def judge_spec(text: str) -> JudgeSpec:
     letters = re.match(r"[A-Za-z]+", short)
     fields: dict[str, Any] = {"id": short, "family": (letters[0] if letters else short).lower()}
     fields |= {key: given.pop(key) for key in ("id", "family", "mode", "orders") if key in given}
-    return JudgeSpec(engine=model, options=given, **fields)
+    return JudgeSpec(engine=model, options=given, preset=preset, **fields)
 
 
-def grade(run: ExistingRun, judge: Judges = None) -> None:
+def _judge_preset(engine: str, name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """The model, the settings that are filled in, and the record, printed as well."""
+    from helmbench_hf.inference.filled import fill_judge
+    from helmbench_hf.inference.presets import load_presets
+
+    judge, filled = fill_judge(load_presets(), name, given)
+    typer.echo(filled.shown, err=True)
+    own = {"id": judge.slug, "family": filled.family, "mode": judge.mode, "orders": judge.orders}
+    return f"{engine}{filled.model}", {**own, **filled.engine}, dict(filled.record)
+
+
+def grade(run: ExistingRun, judge: Judges = None, thinking: Thinking = None) -> None:
     """Let each judge read the answers, one after the other; stop it whenever you like, the same command goes on."""
     from helmbench_hf.grading.run import JOB, payload
     from helmbench_hf.run_folder import RunFolder
 
     try:
         RunFolder(run).manifest()
-        specs = [judge_spec(text) for text in judge or []]
+        specs = [judge_spec(text, thinking) for text in judge or []]
     except ours() as error:
         fail(error)
     if len({spec.id for spec in specs}) < len(specs):
@@ -74,14 +92,15 @@ def run_all(
     only: Only = None,
     limit: Limit = None,
     free_form: FreeForm = False,
+    thinking: Thinking = None,
     model_revision: ModelRevision = None,
     engine: EngineOptions = None,
     settings: Set = None,
 ) -> None:
-    """Generate, grade, score and report; each stage goes on where it stopped."""
+    """Generate, grade, score and report; each stage goes on where it stopped. --thinking is the model's, not a judge's."""
     generate(
         run=run, model=model, design=design, dataset=dataset, revision=revision, only=only, limit=limit,
-        free_form=free_form, model_revision=model_revision, engine=engine, settings=settings,
+        free_form=free_form, thinking=thinking, model_revision=model_revision, engine=engine, settings=settings,
     )  # fmt: skip
     grade(run=run, judge=judge)
     report(run=run)

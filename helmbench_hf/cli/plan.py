@@ -13,7 +13,7 @@ import typer
 
 from helmbench_hf.cli.content import Dataset, Design, Json, Limit, Only, Revision, fail
 from helmbench_hf.cli.progress import seconds
-from helmbench_hf.cli.run import EngineOptions, FreeForm, Model, ModelRevision, Set, build_ask, ours
+from helmbench_hf.cli.run import EngineOptions, FreeForm, Model, ModelRevision, Set, Thinking, build_ask, ours
 
 if TYPE_CHECKING:
     from helmbench_hf.generate.run import Ask, Prepared
@@ -31,6 +31,7 @@ def plan(
     only: Only = None,
     limit: Limit = None,
     free_form: FreeForm = False,
+    thinking: Thinking = None,
     model_revision: ModelRevision = None,
     engine: EngineOptions = None,
     settings: Set = None,
@@ -45,7 +46,7 @@ def plan(
 ) -> None:
     """Say what a run will ask: answers, tokens, judge calls, prefix sharing, disk, and what the chat template does."""
     ask = build_ask(
-        Path("unused"), model, model_revision, engine, settings, free_form,
+        Path("unused"), model, model_revision, engine, settings, free_form, thinking,
         design=design, dataset=dataset, revision=revision, only=only, limit=limit,
     )  # fmt: skip
     try:
@@ -70,11 +71,16 @@ def _figures(ask: Ask, prepared: Prepared, block_size: int, rate: float | None) 
         r.key: [prepared.model.template.count(turn) + 16 for turn in c.turns[1:]] for r, c in zip(requests, cases, strict=True)
     }
     speed = Speed(prefill=10 * rate, answer=rate) if rate else None
-    made = make_plan(requests, max_model_len=window, block_size=block_size, later=later, speed=speed)
+    reasoning = ask.settings.thinking_tokens
+    made = make_plan(requests, max_model_len=window, block_size=block_size, later=later, speed=speed, thinking_tokens=reasoning)
     return {
         "dataset": asdict(prepared.loaded.identity),
         "model": prepared.model.identity.as_row(),
         "chat template": asdict(prepared.model.template.facts),
+        "thinking tokens": ask.settings.thinking_tokens,
+        "constrained answers": 0 if ask.settings.free_form else sum(len(c.turns) for c in cases if c.response_schema),
+        "preset": ask.preset,
+        "unlike the preset": _unlike(ask, prepared),
         "context window": window,
         "cases": len(prepared.cases),
         "modes": dict(Counter(case.mode for case in prepared.cases)),
@@ -82,6 +88,17 @@ def _figures(ask: Ask, prepared: Prepared, block_size: int, rate: float | None) 
         "judge calls per judge, at most": judge_calls(prepared.cases) * ask.settings.draws,
         **_plan_row(made),
     }
+
+
+def _unlike(ask: Ask, prepared: Prepared) -> list[str]:
+    """The facts of the template that are not as its preset says."""
+    if ask.preset is None:
+        return []
+    from helmbench_hf.inference.filled import differences
+    from helmbench_hf.inference.presets import load_presets
+
+    slug = ask.preset["preset"].partition("@")[0]
+    return differences(load_presets().models[slug], prepared.model.template.facts)
 
 
 def judge_calls(cases: Sequence[Case]) -> int:
@@ -112,12 +129,45 @@ ROLES = {
     "rejected": "has no system role: the system text goes before the first user message (recorded as folded)",
     "dropped": "takes a system message and drops it: the system text goes before the first user message (recorded as folded)",
 }
+DEVELOPER = {
+    "as_system": "rendered as a system message is",
+    "native": "has a role of its own",
+    "unnamed": "passed through under a name that the template does not know",
+    "rejected": "refused",
+    "dropped": "left out of the prompt",
+}
+
+
+def _template_lines(facts: dict[str, Any]) -> list[str]:
+    """What else the probes found, in words."""
+    switch = facts["thinking_switch"]
+    state = f"thinking is {facts['thinking']}, switched by {switch}" if switch else "no switch of thinking"
+    opens = "the prompt ends inside a block of reasoning" if facts["opens_reasoning"] else "no block of reasoning is opened"
+    prefix = "keeps" if facts["keeps_prefix"] else "does not keep"
+    dated = "told a fixed date" if facts["dated"] else "undated"
+    return [
+        f"{state}; {opens}",
+        f"a second turn {prefix} the first one's prompt as its prefix; begin-of-text: {facts['bos']}; {dated}",
+        f"a developer message: {DEVELOPER[facts['developer_role']]}",
+    ]
+
+
+def _thinking_warnings(found: dict[str, Any]) -> list[str]:
+    """What a model that reasons would lose by this run's settings."""
+    facts, constrained = found["chat template"], found["constrained answers"]
+    if facts["thinking"] != "on" and not facts["opens_reasoning"]:
+        return []
+    lines = []
+    if not found["thinking tokens"]:
+        lines.append("warning    reasoning and answer share one budget; give reasoning its own by --set thinking_tokens=N")
+    if constrained:
+        lines.append(f"warning    {constrained} answers are held to a schema from their first token and come without reasoning")
+    return lines
 
 
 def _text(found: dict[str, Any]) -> str:
     """The figures as lines, and what the probes of the template mean in words."""
     facts, dataset, model = found["chat template"], found["dataset"], found["model"]
-    thinking = "changes the prompt" if facts["thinking_switch"] else "changes nothing"
     modes = ", ".join(f"{count} {mode}" for mode, count in found["modes"].items())
     prompt, later = found["prompt tokens, first turns"], found["prompt tokens, later turns at most"]
     answers, limit = found["answer tokens at most"], found["seconds at most"]
@@ -125,7 +175,7 @@ def _text(found: dict[str, Any]) -> str:
         f"dataset    {dataset['name']} {dataset['version']} {dataset['design']}, content {dataset['content_sha256'][:16]}",
         f"model      {model['id']}, {model['dtype']}, template {facts['template_sha'][:12]}",
         f"template   {ROLES[facts['system_role']]}",
-        f"           enable_thinking {thinking}; begin-of-text: {facts['bos']}",
+        *(f"           {line}" for line in _template_lines(facts)),
         f"cases      {found['cases']} ({modes})",
         f"answers    {found['answers']}; judge calls at most {found['judge calls per judge, at most']} per judge",
         f"tokens     {prompt} in first prompts, at most {later} in later ones, at most {answers} in answers",
@@ -133,6 +183,8 @@ def _text(found: dict[str, Any]) -> str:
         f"disk       at most {found['disk at most, bytes'] / 1e6:.1f} MB",
         f"time       {f'at most {seconds(limit)}' if limit else 'give --tokens-per-second for an estimate'}",
     ]
+    lines += _thinking_warnings(found)
+    lines += [f"warning    the preset expects another {name} of this template" for name in found["unlike the preset"]]
     warned = {
         "too long": "tokens, too long",
         "may outgrow the window": "tokens, may outgrow the window",

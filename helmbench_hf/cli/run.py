@@ -9,16 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from helmbench_hf.cli.content import Dataset, Design, Limit, Only, Revision, fail, load
+from helmbench_hf.cli.models import preset_name
 from helmbench_hf.cli.progress import shown
 
 if TYPE_CHECKING:
     from helmbench_hf.generate.run import Ask
+    from helmbench_hf.inference.filled import Filled
 
 POLICY = "policy:"
 DEMO = "demo"
 DEMO_DTYPE = "float32"
 """Without bfloat16 instructions (AVX2 alone) a CPU emulates it, four times slower than float32."""
-Model = Annotated[str, typer.Option("--model", help="vllm:MODEL, transformers:MODEL (folder, Hub id or `demo`), or policy:NAME.")]
+Model = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        help="vllm:MODEL, transformers:MODEL (folder, Hub id or `demo`), preset:SLUG or preset:SLUG@SIZE (`helmbench models`), "
+        "or policy:NAME.",
+    ),
+]
 Run = Annotated[Path, typer.Option("--run", help="Folder of the run; made where it is missing, continued where it exists.")]
 EngineOptions = Annotated[
     list[str] | None,
@@ -31,6 +40,12 @@ Set = Annotated[
     typer.Option("--set", "-s", help="Sampling setting NAME=VALUE, e.g. temperature=0.7, seed=1, thinking_tokens=4096."),
 ]
 FreeForm = Annotated[bool, typer.Option("--free-form", help="Without constrained decoding: the answer's format is tested too.")]
+Thinking = Annotated[
+    str | None,
+    typer.Option(
+        "--thinking", help="on or off, by the template's own switch; refused where it has none (default: the template's)."
+    ),
+]
 ModelRevision = Annotated[str | None, typer.Option("--model-revision", help="Commit or tag of a model on the Hub.")]
 
 
@@ -61,13 +76,12 @@ def pairs(options: list[str] | None) -> dict[str, Any]:
     return found
 
 
-def engine_spec(model: str, revision: str | None, options: list[str] | None) -> Any:
+def engine_spec(model: str, revision: str | None, given: dict[str, Any]) -> Any:
     """The engine that the options describe; `demo` stands for the demo model's checkpoint."""
     from helmbench_hf.demo_model import demo_model_path
     from helmbench_hf.inference.engine import EngineSpec
 
     kind, _, name = model.rpartition(":")
-    given = pairs(options)
     if name == DEMO:
         model, given = f"{kind or 'vllm'}:{demo_model_path()}", {"dtype": DEMO_DTYPE, **given}
     try:
@@ -85,21 +99,39 @@ def build_ask(
     engine: list[str] | None,
     settings: list[str] | None,
     free_form: bool,
+    thinking: str | None = None,
     **rest: Any,
 ) -> Ask:
-    """What to ask, from the options; leaves with a sentence where they make no sense."""
+    """What to ask, from the options and what a preset fills in; leaves with a sentence where they make no sense."""
     from helmbench_hf.generate.run import REUSE, Ask
     from helmbench_hf.generate.turns import Settings
 
     if rest.get("reuse", "missing") not in REUSE:
         fail(f"--reuse is one of {', '.join(REUSE)}")
+    given, sampling, record = pairs(engine), pairs(settings), None
+    if thinking is not None:
+        given["thinking"] = thinking
     try:
-        chosen = Settings(**pairs(settings), free_form=free_form)
-        return Ask(run=str(run), engine=engine_spec(model, model_revision, engine), settings=chosen, **rest)
+        if named := preset_name(model):
+            filled = _fill(named[1], given, sampling)
+            model, record = f"{named[0]}{filled.model}", dict(filled.record)
+            given, sampling = {**filled.engine, **given}, {**filled.settings, **sampling}
+        chosen = Settings(**sampling, free_form=free_form)
+        return Ask(run=str(run), engine=engine_spec(model, model_revision, given), settings=chosen, preset=record, **rest)
     except TypeError as error:
         fail(f"a sampling setting does not exist ({error}); see Settings in generate/turns.py")
     except ours() as error:
         fail(error)
+
+
+def _fill(name: str, given: dict[str, Any], sampling: dict[str, Any]) -> Filled:
+    """What the preset fills in, printed: a person sees every value that was not typed."""
+    from helmbench_hf.inference.filled import fill_model
+    from helmbench_hf.inference.presets import load_presets
+
+    filled = fill_model(load_presets(), name, given.get("thinking"), given, sampling)
+    typer.echo(filled.shown, err=True)
+    return filled
 
 
 def child_job(job: str, payload: dict[str, Any], title: str, log: Path) -> None:
@@ -125,6 +157,7 @@ def generate(
     limit: Limit = None,
     reuse: Annotated[str, typer.Option("--reuse", help="Stored answers: missing, always, never or only.")] = "missing",
     free_form: FreeForm = False,
+    thinking: Thinking = None,
     model_revision: ModelRevision = None,
     engine: EngineOptions = None,
     settings: Set = None,
@@ -136,7 +169,7 @@ def generate(
         _policy(run, model.removeprefix(POLICY), design, dataset, revision, only, limit)
         return
     ask = build_ask(
-        run, model, model_revision, engine, settings, free_form,
+        run, model, model_revision, engine, settings, free_form, thinking,
         design=design, dataset=dataset, revision=revision, only=only, limit=limit, reuse=reuse,
     )  # fmt: skip
     child_job(JOB, ask.as_payload(), "answers", run / "engine.log")

@@ -272,9 +272,10 @@ def _problem(shown: str, document: Document, detail: Any, model: type[BaseModel]
 
 
 def _mend(kind: str, context: dict[str, Any], field: str, model: type[BaseModel]) -> str:
+    described = f"{model.__module__.replace('.', '/')}.py"
     mends = {
         "missing": f"add `{field.rpartition('.')[2]}`",
-        "extra_forbidden": f"remove it or correct its name; {model.__name__} is described in helmbench_hf/content/schema.py",
+        "extra_forbidden": f"remove it or correct its name; {model.__name__} is described in {described}",
         "string_type": "put the value in quotes",
         "string_unicode": "remove the broken character",
         "int_type": "write a whole number without quotes",
@@ -294,4 +295,4 @@ def _mend(kind: str, context: dict[str, Any], field: str, model: type[BaseModel]
         "date_type": "write a date such as 2026-11-21, without quotes",
         "value_error": "correct the fields it names",
     }
-    return mends.get(kind, "give a value of the kind that helmbench_hf/content/schema.py describes")
+    return mends.get(kind, f"give a value of the kind that {described} describes")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from helmbench_hf import __version__
 from helmbench_hf.dataset.load import CaseSet, load_cases, select
@@ -16,6 +17,7 @@ from helmbench_hf.inference.engine import EngineSpec, drive, open_engine
 from helmbench_hf.inference.host import Reporter
 from helmbench_hf.inference.journal import Journal, RunLock
 from helmbench_hf.inference.known import KnownModel, know
+from helmbench_hf.inference.reasoning import ReasoningState, reasoning_state
 from helmbench_hf.records import Case, Completion
 from helmbench_hf.run_folder import Manifest, RunError, RunFolder
 
@@ -38,6 +40,8 @@ class Ask:
     only: str | None = None
     limit: int | None = None
     reuse: str = "missing"
+    preset: dict[str, Any] | None = None
+    """What a preset filled in (`Filled.record`); the manifest keeps it."""
 
     def as_payload(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -79,6 +83,7 @@ def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
         "chat": asdict(prepared.model.template.facts),
         "settings": ask.settings.as_row(),
         "engine_label": prepared.model.context.engine,
+        **({"preset": ask.preset} if ask.preset else {}),
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
 
@@ -89,6 +94,7 @@ def check_same(old: Manifest, new: Manifest, folder: RunFolder) -> None:
         "dataset version": (old["dataset"]["version"], new["dataset"]["version"]),
         "model": tuple({k: m["model"].get(k) for k in ("commit", "files_sha", "dtype", "template_sha")} for m in (old, new)),
         "settings": (old["settings"], new["settings"]),
+        "setting of the chat template": tuple(m.get("chat", {}).get("template_kwargs") for m in (old, new)),
         "engine": (old.get("engine_label"), new["engine_label"]),
     }
     if differing := [name for name, (before, now) in pairs.items() if before != now]:
@@ -126,6 +132,7 @@ def _generate(ask: Ask, folder: RunFolder, reporter: Reporter) -> int | None:
     work = [] if ask.reuse == "only" else talks.missing()
     reporter.emit({"event": "planned", "turns": talks.planned_turns, "stored": len(stored), "open": len(work)})
     if not work:
+        _record_reasoning(folder)
         return None
     began = time.monotonic()
     engine = open_engine(ask.engine)
@@ -139,8 +146,15 @@ def _generate(ask: Ask, folder: RunFolder, reporter: Reporter) -> int | None:
             counter.count(completion)
 
         driven = drive(engine, work, talks.follow_up, save, stop=reporter.stopping)
+    _record_reasoning(folder)
     reporter.emit({"event": "end", "stopped": driven.stopped, "retried": driven.retried, **counter.totals()})
     return None
+
+
+def _record_reasoning(folder: RunFolder) -> None:
+    """Add to the manifest how many answers came without reasoning, after it, and never because it did not end."""
+    counted = Counter(reasoning_state(completion) for completion in Journal.read(folder.completions).values())
+    folder.write_manifest({**folder.manifest(), "reasoning": {state: counted[state] for state in get_args(ReasoningState)}})
 
 
 def _set_aside(folder: RunFolder) -> None:

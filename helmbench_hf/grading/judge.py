@@ -50,7 +50,9 @@ class JudgeSpec:
     orders: Literal[1, 2] = 1
     """Fast mode: letter orders over which probabilities are averaged. 1: A = PASS; 2: that and the reverse, at twice the cost."""
     options: dict[str, Any] = field(default_factory=dict)
-    """Further fields of `EngineSpec`, e.g. `{"max_model_len": 8192, "template_kwargs": {"enable_thinking": false}}`."""
+    """Further fields of `EngineSpec`, e.g. `{"max_model_len": 8192, "thinking": "off"}`."""
+    preset: dict[str, Any] = field(default_factory=dict)
+    """What a preset filled in (`Filled.record`), for `judge.json`; empty where there was none."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.id) or self.id == "code":

@@ -107,6 +107,7 @@ def _settle(folder: RunFolder, judge: Judge, benchmark: Benchmark, listener: Lis
         "key": context,
         "model": judge.model.as_row(),
         "chat": asdict(judge.template.facts),
+        **({"preset": spec.preset} if spec.preset else {}),
     }
     if old is not None and spec.mode in ("auto", old["mode"]):
         engine, settled = None, {name: old[name] for name in ("mode", "description")}

@@ -1,4 +1,4 @@
-"""The chat template of a model: rendering, and probes of what it really does with what it is given.
+"""The chat template of a model: rendering a conversation into the tokens of a prompt, and what was found out about it.
 
 Nothing here imports torch where the model has a tokenizer.json (engineering review, section 8). Silent losses are
 looked for, not hoped against: every rendered prompt is checked for its system text and its last message.
@@ -8,67 +8,31 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Self
+from types import MappingProxyType
+from typing import Any, Self
 
-from helmbench_hf.inference.engine import EngineError, Message
+from helmbench_hf.inference import probes
+from helmbench_hf.inference.engine import EngineError, Message, Thinking
 from helmbench_hf.inference.identity import locate
 from helmbench_hf.inference.keys import text_sha
+from helmbench_hf.inference.probes import PINNED_DATE, PROBE, ChatError, ChatFacts, fold, plain
 from helmbench_hf.inference.reasoning import TAGS, opens_reasoning, split_reasoning
 
-__all__ = ["ChatError", "ChatFacts", "ChatTemplate", "fold", "split_reasoning"]
+__all__ = ["PINNED_DATE", "ChatError", "ChatFacts", "ChatTemplate", "fold", "split_reasoning"]
 
-PINNED_DATE = datetime.date(2026, 1, 1)
-"""What a template that asks for today's date is told. Else a prompt would change overnight, and its key would not."""
-
-_SYSTEM = "helmsystemsentinel"
-_USER = "helmusersentinel"
-_PROBE = (Message("system", _SYSTEM), Message("user", _USER))
-
-
-class ChatError(ValueError):
-    """A conversation that cannot be rendered for this model. The message is a sentence; the request is refused."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChatFacts:
-    """What the probes found. `asdict` of it is plain JSON, for the run's record."""
-
-    template_sha: str
-    system_role: Literal["native", "rejected", "dropped"]
-    """`rejected`: the template raises on a system message. `dropped`: it takes one and leaves it out of the prompt."""
-    folded: bool
-    """The system text goes before the first user message, a blank line between, because there is no system role."""
-    thinking_switch: bool
-    """`enable_thinking` changes the rendered prompt; where it does not, asking for it does nothing."""
-    opens_reasoning: bool
-    """The prompt ends inside an open reasoning block: what the model writes first is reasoning."""
-    special_reasoning: bool
-    """The marks of reasoning are special tokens: an engine must not strip those, or the marks vanish."""
-    bos: Literal["none", "one", "doubled"]
-    """Begin-of-text tokens at the start of a rendered prompt."""
-    dated: bool
-    """The template asks for today's date; it is told `PINNED_DATE`."""
-    template_kwargs: dict[str, Any] = field(default_factory=dict)
-    """What the template is called with; part of every key."""
-
-
-def fold(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Move system text to the head of the first user message, a blank line between."""
-    system = "\n\n".join(message.content for message in messages if message.role == "system")
-    rest = [message for message in messages if message.role != "system"]
-    if not system:
-        return tuple(rest)
-    if not rest or rest[0].role != "user":
-        raise ChatError("A system text can be folded only into a user message, and the conversation begins with none.")
-    return (Message("user", f"{system}\n\n{rest[0].content}"), *rest[1:])
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class ChatTemplate:
     """One model's tokenizer and template, probed once."""
 
-    def __init__(self, tokenizer: Any, template_kwargs: Mapping[str, Any] | None = None) -> None:
-        """Probe `tokenizer` (of transformers, with a chat template). Raises `EngineError` where it has none."""
+    def __init__(
+        self, tokenizer: Any, template_kwargs: Mapping[str, Any] | None = None, thinking: Thinking | None = None
+    ) -> None:
+        """Probe `tokenizer` (of transformers, with a chat template), and switch its thinking where that is asked for.
+
+        Raises `EngineError` where it has no template, or one without the switch that is asked for.
+        """
         self._tokenizer = tokenizer
         self._kwargs = dict(template_kwargs or {})
         try:
@@ -80,13 +44,19 @@ class ChatTemplate:
             ) from error
         added = (token.content for token in tokenizer.added_tokens_decoder.values() if token.special)
         self._special = frozenset((*tokenizer.all_special_tokens, *added))
-        self.facts = self._probe()
+        self.facts = self._probe(thinking)
 
     @classmethod
-    def load(cls, model: str, revision: str | None = None, template_kwargs: Mapping[str, Any] | None = None) -> Self:
+    def load(
+        cls,
+        model: str,
+        revision: str | None = None,
+        template_kwargs: Mapping[str, Any] | None = None,
+        thinking: Thinking | None = None,
+    ) -> Self:
         """Load tokenizer and template of a folder or a Hub id, without torch where it has a tokenizer.json.
 
-        Raises `EngineError` where the model cannot be found or has no chat template.
+        Raises `EngineError` where the model cannot be found, has no chat template or not the switch that is asked for.
         """
         folder = locate(model, revision).path
         try:
@@ -99,7 +69,7 @@ class ChatTemplate:
                 "Rendering prompts needs transformers, which is not installed. Install `helmbench-hf[gpu]`, "
                 "`helmbench-hf[cpu]` or `helmbench-hf[transformers]` (see README)."
             ) from error
-        return cls(Tokenizer.from_pretrained(folder), template_kwargs)
+        return cls(Tokenizer.from_pretrained(folder), template_kwargs, thinking)
 
     def render(self, messages: Sequence[Message], prefill: str | None = None) -> tuple[int, ...]:
         """Render a conversation into the token ids of a prompt that the assistant continues, after `prefill`.
@@ -127,7 +97,7 @@ class ChatTemplate:
 
         Raises `EngineError` where a label is not exactly one token there, or two labels share one.
         """
-        text = self._text(fold(_PROBE)) + (prefill or "")
+        text = self._text(fold(PROBE)) + (prefill or "")
         head = self._ids(text)
         # "Verdict:" wants " A"; after white space, or where the space is a token of its own, the bare letter follows
         for space in ("",) if text[-1:].isspace() else (" ", ""):
@@ -152,17 +122,25 @@ class ChatTemplate:
         """Give what the template is called with, for the keys; the pinned date where the template uses one."""
         return {**self._kwargs, **({"date": PINNED_DATE.isoformat()} if self.facts.dated else {})}
 
-    def _text(self, messages: Sequence[Message], date: datetime.date = PINNED_DATE, **kwargs: Any) -> str:
+    def _text(self, messages: Sequence[Message]) -> str:
+        return self._rendered(plain(messages))
+
+    def _rendered(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        arguments: Mapping[str, Any] = _NOTHING,
+        date: datetime.date = PINNED_DATE,
+    ) -> str:
         from jinja2 import TemplateError
 
         try:
             text = self._tokenizer.apply_chat_template(
-                [asdict(message) for message in messages],
+                list(messages),
                 tokenize=False,
                 add_generation_prompt=True,
                 # names given to a template win over its environment's: this is today, as far as it can tell
                 strftime_now=date.strftime,
-                **{**self._kwargs, **kwargs},
+                **{**self._kwargs, **arguments},
             )
         except (TemplateError, ValueError, TypeError, KeyError, IndexError) as error:
             raise ChatError(f"The chat template breaks on this conversation: {error}") from error
@@ -185,26 +163,41 @@ class ChatTemplate:
             position = start + len(content)
         return ids + self._ids(text[position:])
 
-    def _probe(self) -> ChatFacts:
+    def _probe(self, thinking: Thinking | None) -> ChatFacts:
+        render, role = self._rendered, probes.system_role(self._rendered)
+        messages = PROBE if role == "native" else fold(PROBE)
         try:
-            role: Literal["native", "rejected", "dropped"] = "native" if _SYSTEM in self._text(_PROBE) else "dropped"
-        except ChatError:
-            role = "rejected"
-        messages = _PROBE if role == "native" else fold(_PROBE)
-        try:
-            text = self._text(messages)
+            render(plain(messages))
         except ChatError as error:
             raise EngineError(f"The model's chat template cannot render the plainest conversation: {error}") from error
-        ids, bos = self._ids(text), self._tokenizer.bos_token_id
-        begins = 0 if bos is None else next((n for n, token in enumerate(ids) if token != bos), len(ids))
+        switch = probes.thinking_switch(render, messages)
+        if thinking is not None:
+            self._switch(switch, thinking)
+        text = self._text(messages)
         return ChatFacts(
             template_sha=text_sha(self._source),
             system_role=role,
             folded=role != "native",
-            thinking_switch=self._text(messages, enable_thinking=True) != self._text(messages, enable_thinking=False),
+            developer_role=probes.developer_role(render, self._source),
+            thinking_switch=switch,
+            thinking=probes.thinking_state(render, messages, switch),
             opens_reasoning=opens_reasoning(text),
-            special_reasoning=any(mark in self._special for pair in TAGS for mark in pair),
-            bos="none" if not begins else "one" if begins == 1 else "doubled",
-            dated=text != self._text(messages, date=PINNED_DATE + datetime.timedelta(days=400)),
+            special_reasoning=any(token in mark for token in self._special for pair in TAGS for mark in pair),
+            keeps_prefix=probes.keeps_prefix(render, messages),
+            bos=probes.begins(self._ids(text), self._tokenizer.bos_token_id),
+            dated=probes.is_dated(render, messages),
             template_kwargs=dict(self._kwargs),
         )
+
+    def _switch(self, name: str, thinking: Thinking) -> None:
+        """Set the argument that turns thinking on or off; refused where the prompt would be the same either way."""
+        if not name:
+            raise EngineError(
+                f"The chat template of {self._tokenizer.name_or_path or 'this model'} has no switch of thinking "
+                f"({' or '.join(probes.SWITCHES)} change nothing), so thinking cannot be turned {thinking}. "
+                "Leave --thinking out: the model then does what it always does."
+            )
+        wanted = thinking == "on"
+        if self._kwargs.get(name, wanted) != wanted:
+            raise EngineError(f"The template's {name} is given as {self._kwargs[name]}, and thinking as {thinking}. Give one.")
+        self._kwargs[name] = wanted

@@ -16,6 +16,7 @@ from helmbench_hf.records import Completion
 
 Role = Literal["system", "user", "assistant"]
 Ability = Literal["schema", "label_logprobs"]
+Thinking = Literal["on", "off"]
 
 
 class EngineError(RuntimeError):
@@ -129,9 +130,15 @@ class EngineSpec:
     gpu_memory_utilization: float | None = None
     seed: int = 0
     template_kwargs: dict[str, Any] = field(default_factory=dict)
-    """What the chat template is called with, e.g. `{"enable_thinking": False}`."""
+    """What the chat template is called with, e.g. `{"reasoning_effort": "low"}`."""
+    thinking: Thinking | None = None
+    """Switched by the template's own argument, whatever it is called; None is the template's default."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further arguments of the engine's own constructor, e.g. `{"quantization": "fp8"}`."""
+
+    def __post_init__(self) -> None:
+        if self.thinking not in (None, "on", "off"):
+            raise EngineError(f"Thinking is on or off, not {self.thinking!r}. Leave it out for the template's own default.")
 
     @classmethod
     def parse(cls, text: str, **options: Any) -> Self:

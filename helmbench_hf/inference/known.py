@@ -22,6 +22,6 @@ class KnownModel:
 
 def know(spec: EngineSpec) -> KnownModel:
     """Load the template and name the weights, without torch. Raises `EngineError` with a sentence."""
-    template = ChatTemplate.load(spec.model, spec.revision, spec.template_kwargs)
+    template = ChatTemplate.load(spec.model, spec.revision, spec.template_kwargs, spec.thinking)
     identity = identify(spec.model, spec.revision, dtype=spec.dtype, template_sha=template.facts.template_sha)
     return KnownModel(spec, template, identity, key_context(spec, identity, template.key_kwargs()))

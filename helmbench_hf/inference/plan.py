@@ -64,23 +64,25 @@ def make_plan(
     block_size: int,
     later: Mapping[str, Sequence[int]] | None = None,
     speed: Speed | None = None,
+    thinking_tokens: int = 0,
 ) -> Plan:
     """Plan first-turn requests.
 
     `later` maps a request's key to the tokens that each later turn adds before its answer (message and template).
     `block_size` is the engine's prefix-cache block in tokens: only full blocks are shared, and the last token of a
-    prompt is always computed; 0 means that the engine caches nothing.
+    prompt is always computed; 0 means that the engine caches nothing. `thinking_tokens` of every budget are for
+    reasoning, which never enters the history of a later turn.
     """
     fitting = [request for request in requests if not request.refusal and len(request.tokens) < max_model_len]
     order = depth_first(fitting)
     prompt_tokens = sum(len(request.tokens) for request in order)
     cached = ideal_cached([request.tokens for request in order], block_size)
     turns = [(request, tuple((later or {}).get(request.key, ()))) for request in order]
-    lengths = [_later_lengths(request, added) for request, added in turns]
+    lengths = [_later_lengths(request, added, thinking_tokens) for request, added in turns]
     answers = sum(_budget(request) * (1 + len(added)) for request, added in turns)
     rows = len(requests) + sum(len(added) for _, added in turns)
     # a later turn computes what it adds and, at worst, the answer before it: the rest of its prompt is cached
-    fresh = prompt_tokens - cached + sum(sum(added) + len(added) * _budget(request) for request, added in turns)
+    fresh = prompt_tokens - cached + sum(sum(added) + len(added) * _kept(request, thinking_tokens) for request, added in turns)
     return Plan(
         order=tuple(order),
         prompt_tokens=prompt_tokens,
@@ -131,10 +133,15 @@ def _budget(request: Request) -> int:
     return 1 if request.labels else request.sampling.max_tokens
 
 
-def _later_lengths(request: Request, added: Sequence[int]) -> list[int]:
+def _kept(request: Request, thinking_tokens: int) -> int:
+    """Give the longest answer that a later turn's history can hold, in tokens."""
+    return max(_budget(request) - thinking_tokens, 0)
+
+
+def _later_lengths(request: Request, added: Sequence[int], thinking_tokens: int) -> list[int]:
     """Give the longest prompt that each later turn can have, in tokens."""
     lengths, length = [], len(request.tokens)
     for tokens in added:
-        length += _budget(request) + tokens
+        length += _kept(request, thinking_tokens) + tokens
         lengths.append(length)
     return lengths

@@ -25,6 +25,8 @@ TAGS = (
     ("<|channel|>analysis<|message|>", "<|start|>assistant<|channel|>final<|message|>"),  # gpt-oss
 )
 """Opening and closing marks, as the families write them."""
+FINAL = "<|channel|>final<|message|>"
+"""What gpt-oss writes before an answer that it did not think about."""
 
 
 def split_reasoning(text: str, opened: bool | None = None) -> tuple[str, str, ReasoningState]:
@@ -39,6 +41,8 @@ def split_reasoning(text: str, opened: bool | None = None) -> tuple[str, str, Re
     for start, end in TAGS:
         if body.startswith(start):
             return _close(body[len(start) :], end)
+    if body.startswith(FINAL):
+        return "", body.removeprefix(FINAL), "none"
     if opened is False:
         return "", text, "none"
     for _, end in TAGS:
@@ -49,9 +53,15 @@ def split_reasoning(text: str, opened: bool | None = None) -> tuple[str, str, Re
 
 def _close(text: str, end: str) -> tuple[str, str, ReasoningState]:
     reasoning, mark, answer = text.partition(end)
-    if not mark:
-        return reasoning.strip(), "", "truncated"
-    return reasoning.strip(), answer.lstrip(), "closed"
+    reasoning = reasoning.strip().removesuffix("<|end|>")  # gpt-oss ends the message of its reasoning before it begins another
+    return (reasoning, answer.lstrip(), "closed") if mark else (reasoning, "", "truncated")
+
+
+def reasoning_state(completion: Completion) -> ReasoningState:
+    """Tell from a stored completion how its reasoning ended; an empty block of reasoning counts as none."""
+    if not completion.reasoning:
+        return "none"
+    return "closed" if completion.text or completion.status == "ok" else "truncated"
 
 
 def opens_reasoning(prompt: str) -> bool:

@@ -32,7 +32,7 @@ class TransformersEngine:
         except ImportError as error:
             raise EngineError("transformers or torch is not installed. Install `helmbench-hf[transformers]`.") from error
         self._spec = spec
-        self._chat = ChatTemplate.load(spec.model, spec.revision, spec.template_kwargs)
+        self._chat = ChatTemplate.load(spec.model, spec.revision, spec.template_kwargs, spec.thinking)
         where = locate(spec.model, spec.revision)
         # a branch may move: tokenizer and weights are taken from one commit
         name, revision = (spec.model, where.commit) if where.commit else (str(where.path), None)

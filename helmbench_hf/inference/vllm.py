@@ -36,7 +36,7 @@ class VllmEngine:
         self._version = version
         # a CPU build names itself in its version or its package; asking vllm would be too late for OMP_NUM_THREADS
         self._cpu = _is_cpu_build(version)
-        self._chat = ChatTemplate.load(spec.model, spec.revision, spec.template_kwargs)
+        self._chat = ChatTemplate.load(spec.model, spec.revision, spec.template_kwargs, spec.thinking)
         self._scratch = Scratch()
         atexit.register(self._scratch.close)
         _environment(spec, self._cpu)

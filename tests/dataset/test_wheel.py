@@ -17,6 +17,7 @@ import pytest
 from helmbench_hf.content.load import default_root
 from helmbench_hf.dataset.build import Built
 from helmbench_hf.dataset.load import CaseSet
+from helmbench_hf.inference.presets import load_presets
 
 CHECKOUT = Path(__file__).parents[2]
 CHILD = """
@@ -29,6 +30,7 @@ from pathlib import Path
 from helmbench_hf.content.load import default_benchmark, default_root
 from helmbench_hf.dataset.build import build
 from helmbench_hf.dataset.load import load_cases
+from helmbench_hf.inference.presets import load_presets
 made = build(default_benchmark(), Path("made"))
 loaded = {design: load_cases(design) for design in ("core", "full", "smoke", "taxonomy")}
 print(json.dumps({
@@ -37,6 +39,7 @@ print(json.dumps({
     "hashes": {design: found.identity.content_sha256 for design, found in loaded.items()},
     "cases": {design: [case.code for case in found.cases] for design, found in loaded.items()},
     "manifest": made.manifest,
+    "presets": dict(load_presets().files),
 }))
 """
 
@@ -98,6 +101,10 @@ def test_an_installed_wheel_builds_the_same_dataset(
     assert {path.name for path in theirs.iterdir()} == {path.name for path in ours.iterdir()}
     for name in ("README.md", "manifest.json", "LICENSE", "CHANGELOG.md"):
         assert (theirs / name).read_bytes() == (ours / name).read_bytes()
+
+
+def test_an_installed_wheel_has_the_same_presets(installed: tuple[Path, Path, dict[str, Any]]) -> None:
+    assert installed[2]["presets"] == dict(load_presets().files)
 
 
 def test_the_wheel_holds_every_authored_file_and_nothing_else(wheel: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
 from dataclasses import asdict, replace
@@ -16,7 +17,7 @@ from helmbench_hf.generate.policies import answerable, run_policy
 from helmbench_hf.generate.run import Ask, child
 from helmbench_hf.generate.turns import Settings
 from helmbench_hf.grading.run import collect
-from helmbench_hf.inference.engine import EngineSpec, Request
+from helmbench_hf.inference.engine import EngineError, EngineSpec, Request
 from helmbench_hf.inference.journal import Journal, JournalError, RunLock
 from helmbench_hf.run_folder import RunError, RunFolder
 from tests.support.checkpoints import smollm2
@@ -115,6 +116,7 @@ def test_other_settings_or_another_engine_must_not_mix(ask: Ask, monkeypatch: py
         replace(ask, settings=Settings(free_form=True)),
         replace(ask, engine=replace(ask.engine, kind="transformers")),
         replace(ask, engine=replace(ask.engine, dtype="float32")),
+        replace(ask, engine=replace(ask.engine, template_kwargs={"reasoning_effort": "low"})),
     ):
         with pytest.raises(RunError, match="must not mix"):
             go(other, monkeypatch)
@@ -131,6 +133,31 @@ def test_manifest_names_everything_and_no_path_of_this_machine(ask: Ask, monkeyp
     assert {"dataset", "model", "chat", "settings", "engine", "engine_label", "started"} <= set(manifest)
     assert str(Path.home()) not in json.dumps(manifest)
     assert manifest["dataset"] == asdict(load_cases("smoke").identity)
+
+
+def test_manifest_keeps_what_a_preset_filled_in(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = {"preset": "muse@7b", "sha256": "0" * 64, "filled": {"temperature": 0.6}}
+    go(replace(ask, preset=record), monkeypatch)
+    assert RunFolder(Path(ask.run)).manifest()["preset"] == record
+    go(ask, monkeypatch)
+    assert "preset" not in RunFolder(Path(ask.run)).manifest(), "the same values, given by hand"
+
+
+def test_manifest_counts_how_the_reasoning_ended(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = itertools.cycle(["Yes.", "<think>hm</think>Yes.", "<think>hm"])
+    go(replace(ask, limit=9), monkeypatch, FakeEngine(lambda request: next(said)))
+    counted = RunFolder(Path(ask.run)).manifest()["reasoning"]
+    assert set(counted) == {"none", "closed", "truncated"}
+    assert sum(counted.values()) == turns(limit=9)
+    assert min(counted.values()) >= 3
+
+
+def test_thinking_that_the_template_cannot_switch_is_refused_before_anything_is_written(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(EngineError, match="no switch of thinking"):
+        go(replace(ask, engine=replace(ask.engine, thinking="off")), monkeypatch)
+    assert not (Path(ask.run) / "manifest.json").exists()
 
 
 def test_manifest_of_another_format_is_refused(tmp_path: Path) -> None:

@@ -229,6 +229,12 @@ def test_two_writers_of_one_judge_are_refused(folder, monkeypatch) -> None:
         judge_run(folder, fake_judge(FakeEngine(labels=labels)), Ear())
 
 
+def test_a_judges_preset_stands_in_its_file(folder) -> None:
+    record = {"preset": "strict", "sha256": "0" * 64, "filled": {"thinking": "off"}}
+    judge_run(folder, fake_judge(FakeEngine(labels=labels), preset=record), Ear())
+    assert [row["preset"] for row in judge_rows(folder)] == [record]
+
+
 def test_an_unreadable_judge_file_is_a_sentence(folder) -> None:
     judge_run(folder, fake_judge(FakeEngine(labels=labels)), Ear())
     (folder.judgments / "judge-a" / "judge.json").write_text("{")

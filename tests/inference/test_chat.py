@@ -59,17 +59,17 @@ def chat(template: str | None, **kwargs: Any) -> ChatTemplate:
 @pytest.mark.parametrize(
     ("template", "role", "folded", "switch", "opens", "bos"),
     [
-        (CHATML, "native", False, False, False, "none"),
-        (GEMMA, "rejected", True, False, False, "one"),
-        (DROPPING, "dropped", True, False, False, "one"),
-        (MERGING, "native", False, False, False, "one"),
-        (THINKING, "native", False, True, False, "none"),
-        (ALWAYS_THINKING, "native", False, False, True, "none"),
-        (DATED, "native", False, False, False, "one"),
-        (DOUBLED, "native", False, False, False, "doubled"),
+        (CHATML, "native", False, "", False, "none"),
+        (GEMMA, "rejected", True, "", False, "one"),
+        (DROPPING, "dropped", True, "", False, "one"),
+        (MERGING, "native", False, "", False, "one"),
+        (THINKING, "native", False, "enable_thinking", False, "none"),
+        (ALWAYS_THINKING, "native", False, "", True, "none"),
+        (DATED, "native", False, "", False, "one"),
+        (DOUBLED, "native", False, "", False, "doubled"),
     ],
 )
-def test_probes(template: str, role: str, folded: bool, switch: bool, opens: bool, bos: str) -> None:
+def test_probes(template: str, role: str, folded: bool, switch: str, opens: bool, bos: str) -> None:
     facts = chat(template).facts
     assert (facts.system_role, facts.folded, facts.thinking_switch) == (role, folded, switch)
     assert (facts.opens_reasoning, facts.bos) == (opens, bos)
@@ -141,9 +141,44 @@ def test_the_thinking_switch_is_used_and_recorded() -> None:
     assert off.render(TALK, "Verdict:")
 
 
+def test_thinking_is_asked_for_by_name_whatever_the_template_calls_it() -> None:
+    for name in ("enable_thinking", "thinking"):
+        template = THINKING.replace("enable_thinking", name)
+        it = ChatTemplate(tiny_tokenizer(template), None, "off")
+        assert (it.facts.thinking_switch, it.facts.thinking, it.key_kwargs()) == (name, "off", {name: False})
+        assert chat(template).facts.thinking == "on"
+        assert ChatTemplate(tiny_tokenizer(template), {name: False}, "off").facts == it.facts
+        with pytest.raises(EngineError, match=f"{name} is given as False, and thinking as on"):
+            ChatTemplate(tiny_tokenizer(template), {name: False}, "on")
+
+
+@pytest.mark.parametrize("template", [CHATML, ALWAYS_THINKING])
+def test_a_template_without_the_switch_is_refused(template: str) -> None:
+    with pytest.raises(EngineError, match=r"no switch of thinking .* cannot be turned off.*Leave --thinking out"):
+        ChatTemplate(tiny_tokenizer(template), None, "off")
+
+
+def test_what_becomes_of_a_developer_message() -> None:
+    named = CHATML.replace("m['role'] +", "('dev' if m['role'] == 'developer' else m['role']) +")
+    as_system = CHATML.replace("m['role'] +", "('system' if m['role'] == 'developer' else m['role']) +")
+    templates = {CHATML: "unnamed", DROPPING: "dropped", GEMMA: "rejected", named: "native", as_system: "as_system"}
+    assert {template: chat(template).facts.developer_role for template in templates} == templates
+
+
+def test_a_second_turn_that_does_not_begin_with_the_first_prompt_is_noticed() -> None:
+    assert chat(CHATML).facts.keeps_prefix
+    assert not ChatTemplate(tiny_tokenizer(THINKING), None, "off").facts.keeps_prefix, "the empty block is not in the history"
+    assert not chat(GEMMA.replace("loop.index0 % 2", "loop.index0")).facts.keeps_prefix, "no second turn can be rendered"
+
+
 def test_a_prefill_inside_open_reasoning_is_refused() -> None:
     with pytest.raises(ChatError, match="opens its reasoning before every answer"):
         chat(ALWAYS_THINKING).render(TALK, "Verdict:")
+
+
+def test_marks_that_only_hold_special_tokens_are_noticed_too() -> None:
+    tokenizer = tiny_tokenizer(CHATML, special=("<|channel|>", "<|message|>"))
+    assert ChatTemplate(tokenizer).facts.special_reasoning
 
 
 def test_marks_of_reasoning_that_are_special_tokens_are_noticed() -> None:
