@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from helmbench_hf import __version__
-from helmbench_hf.cli import content, grade, models, plan, review, run, scores
+from helmbench_hf.cli import content, grade, merge, models, plan, review, run, scores
 
 app = typer.Typer(
     name="helmbench",
@@ -27,6 +27,7 @@ app.command("models")(models.models)
 app.command("plan")(plan.plan)
 app.command("run")(grade.run_all)
 app.command("generate")(run.generate)
+app.command("merge")(merge.merge)
 app.command("grade")(grade.grade)
 app.command("score")(scores.score)
 app.command("report")(scores.report)

@@ -10,7 +10,20 @@ import typer
 
 from helmbench_hf.cli.content import Dataset, Design, Limit, Only, Revision, fail
 from helmbench_hf.cli.models import preset_name
-from helmbench_hf.cli.run import EngineOptions, FreeForm, Model, ModelRevision, Run, Set, Thinking, child_job, generate, ours
+from helmbench_hf.cli.run import (
+    EngineOptions,
+    FreeForm,
+    Model,
+    ModelRevision,
+    Part,
+    Repeats,
+    Run,
+    Set,
+    Thinking,
+    child_job,
+    generate,
+    ours,
+)
 from helmbench_hf.cli.scores import ExistingRun, report
 
 if TYPE_CHECKING:
@@ -96,11 +109,14 @@ def run_all(
     model_revision: ModelRevision = None,
     engine: EngineOptions = None,
     settings: Set = None,
+    repeats: Repeats = None,
+    shard: Part = None,
 ) -> None:
     """Generate, grade, score and report; each stage goes on where it stopped. --thinking is the model's, not a judge's."""
     generate(
         run=run, model=model, design=design, dataset=dataset, revision=revision, only=only, limit=limit,
         free_form=free_form, thinking=thinking, model_revision=model_revision, engine=engine, settings=settings,
+        repeats=repeats, shard=shard,
     )  # fmt: skip
     grade(run=run, judge=judge)
     report(run=run)

@@ -39,6 +39,15 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", "-s", help="Sampling setting NAME=VALUE, e.g. temperature=0.7, seed=1, thinking_tokens=4096."),
 ]
+Repeats = Annotated[
+    int | None,
+    typer.Option(
+        "--repeats", min=1, help="Answers per case, each with its own seed; the same as --set draws=N, needs a temperature."
+    ),
+]
+Part = Annotated[
+    str | None, typer.Option("--shard", help="i/n: one of n parts, for n machines, each with its own run folder; then merge.")
+]
 FreeForm = Annotated[bool, typer.Option("--free-form", help="Without constrained decoding: the answer's format is tested too.")]
 Thinking = Annotated[
     str | None,
@@ -100,9 +109,11 @@ def build_ask(
     settings: list[str] | None,
     free_form: bool,
     thinking: str | None = None,
+    repeats: int | None = None,
     **rest: Any,
 ) -> Ask:
     """What to ask, from the options and what a preset fills in; leaves with a sentence where they make no sense."""
+    from helmbench_hf.dataset.shards import Shard
     from helmbench_hf.generate.run import REUSE, Ask
     from helmbench_hf.generate.turns import Settings
 
@@ -111,7 +122,11 @@ def build_ask(
     given, sampling, record = pairs(engine), pairs(settings), None
     if thinking is not None:
         given["thinking"] = thinking
+    if repeats is not None and sampling.setdefault("draws", repeats) != repeats:
+        fail(f"--repeats {repeats} and --set draws={sampling['draws']} contradict each other; leave one of them out")
     try:
+        if shard := rest.get("shard"):
+            Shard.parse(shard)
         if named := preset_name(model):
             filled = _fill(named[1], given, sampling)
             model, record = f"{named[0]}{filled.model}", dict(filled.record)
@@ -161,16 +176,20 @@ def generate(
     model_revision: ModelRevision = None,
     engine: EngineOptions = None,
     settings: Set = None,
+    repeats: Repeats = None,
+    shard: Part = None,
 ) -> None:
     """Let the model answer; stop it whenever you like, the same command goes on."""
     from helmbench_hf.generate.run import JOB
 
     if model.startswith(POLICY):
+        if repeats or shard:
+            fail("a policy answers every case once, within seconds: leave --repeats and --shard out")
         _policy(run, model.removeprefix(POLICY), design, dataset, revision, only, limit)
         return
     ask = build_ask(
-        run, model, model_revision, engine, settings, free_form, thinking,
-        design=design, dataset=dataset, revision=revision, only=only, limit=limit, reuse=reuse,
+        run, model, model_revision, engine, settings, free_form, thinking, repeats,
+        design=design, dataset=dataset, revision=revision, only=only, limit=limit, shard=shard, reuse=reuse,
     )  # fmt: skip
     child_job(JOB, ask.as_payload(), "answers", run / "engine.log")
     typer.echo(f"answers are in {run}; next: helmbench grade --run {run} --judge JUDGE")

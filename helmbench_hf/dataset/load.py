@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from helmbench_hf.content.load import default_benchmark
+from helmbench_hf.dataset import shards
 from helmbench_hf.dataset.rows import CASE_CONFIGS, Row, case_of, content_sha256
 from helmbench_hf.records import Case
 
@@ -161,13 +162,19 @@ def _manifest(folder: Path) -> dict[str, Any]:
     raise DatasetError(f"{folder}/manifest.json lacks its identity; build the dataset again")
 
 
-def select(cases: tuple[Case, ...], only: str | None, limit: int | None) -> tuple[Case, ...]:
+def select(cases: tuple[Case, ...], only: str | None, limit: int | None, shard: str | None = None) -> tuple[Case, ...]:
     """The cases whose code is `only`, or continues it, the first `limit` of them; commas stand between several.
 
-    DatasetError where none is left.
+    `shard`: of these, the part `i/n` (`dataset/shards.py`). DatasetError where none is left, ValueError where `shard` is none.
     """
     prefixes = tuple(f"{part.strip().rstrip('-')}-" for part in only.split(",")) if only else ("",)
     chosen = tuple(case for case in cases if f"{case.code}-".startswith(prefixes))[:limit]
     if not chosen:
         raise DatasetError(f"no case starts with {only}; `helmbench cases` lists them")
-    return chosen
+    if shard is None:
+        return chosen
+    part = shards.shard(chosen, shards.Shard.parse(shard))
+    if not part:
+        most = len(shards.groups(chosen))
+        raise DatasetError(f"shard {shard} is empty: what shares a prefix stays together, so {most} shards hold all there is")
+    return part

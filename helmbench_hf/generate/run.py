@@ -16,6 +16,7 @@ from helmbench_hf.inference.counting import Counting
 from helmbench_hf.inference.engine import EngineSpec, drive, open_engine
 from helmbench_hf.inference.host import Reporter
 from helmbench_hf.inference.journal import Journal, RunLock
+from helmbench_hf.inference.keys import digest
 from helmbench_hf.inference.known import KnownModel, know
 from helmbench_hf.inference.reasoning import ReasoningState, reasoning_state
 from helmbench_hf.records import Case, Completion
@@ -25,6 +26,10 @@ JOB = "helmbench_hf.generate.run:child"
 REUSE = ("missing", "always", "never", "only")
 """missing: run what has no answer, and engine failures again. always: failures stand too. never: run everything again,
 beside the old answers. only: run nothing."""
+IDENTITY = ("commit", "files_sha", "dtype", "template_sha", "sha")
+"""What names a model, or a policy, in a manifest."""
+KEPT = ("started", "engine", "parts")
+"""What a resumed run keeps of its manifest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +44,8 @@ class Ask:
     revision: str | None = None
     only: str | None = None
     limit: int | None = None
+    shard: str | None = None
+    """`i/n`: one part of the cases, into a folder of its own."""
     reuse: str = "missing"
     preset: dict[str, Any] | None = None
     """What a preset filled in (`Filled.record`); the manifest keeps it."""
@@ -70,7 +77,7 @@ class Prepared:
 def prepare(ask: Ask) -> Prepared:
     """Load cases, template and identities. Raises DatasetError and EngineError with sentences."""
     loaded = load_cases(ask.design, ask.dataset, ask.revision)
-    return Prepared(select(loaded.cases, ask.only, ask.limit), loaded, know(ask.engine))
+    return Prepared(select(loaded.cases, ask.only, ask.limit, ask.shard), loaded, know(ask.engine))
 
 
 def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
@@ -78,33 +85,54 @@ def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
     return {
         "helmbench": __version__,
         "dataset": asdict(prepared.loaded.identity),
-        "selection": {"only": ask.only, "limit": ask.limit, "cases": len(prepared.cases)},
+        "selection": {"only": ask.only, "limit": ask.limit, "shard": ask.shard, "cases": len(prepared.cases)},
         "model": prepared.model.identity.as_row(),
         "chat": asdict(prepared.model.template.facts),
         "settings": ask.settings.as_row(),
         "engine_label": prepared.model.context.engine,
         **({"preset": ask.preset} if ask.preset else {}),
+        "context_sha": digest(asdict(prepared.model.context)),
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
 
 
-def check_same(old: Manifest, new: Manifest, folder: RunFolder) -> None:
-    """Refuse to mix answers: a run folder holds one dataset version, one model, one setting. Raises RunError."""
+def differing(old: Manifest, new: Manifest) -> list[str]:
+    """Name what keeps the answers of two runs apart: dataset version, model, settings, engine, or its arguments."""
     pairs = {
-        "dataset version": (old["dataset"]["version"], new["dataset"]["version"]),
-        "model": tuple({k: m["model"].get(k) for k in ("commit", "files_sha", "dtype", "template_sha")} for m in (old, new)),
-        "settings": (old["settings"], new["settings"]),
-        "setting of the chat template": tuple(m.get("chat", {}).get("template_kwargs") for m in (old, new)),
-        "engine": (old.get("engine_label"), new["engine_label"]),
+        "dataset version": [run["dataset"]["version"] for run in (old, new)],
+        "model": [[run["model"].get(name) for name in IDENTITY] for run in (old, new)],
+        "settings": [run["settings"] for run in (old, new)],
+        "setting of the chat template": [run.get("chat", {}).get("template_kwargs") for run in (old, new)],
+        "engine": [run.get("engine_label") for run in (old, new)],
     }
-    if differing := [name for name, (before, now) in pairs.items() if before != now]:
+    found = [name for name, (before, now) in pairs.items() if before != now]
+    contexts = [run["context_sha"] for run in (old, new) if "context_sha" in run]
+    return found or (["argument of engine or template"] if len(set(contexts)) > 1 else [])
+
+
+def check_same(old: Manifest, new: Manifest, folder: RunFolder) -> None:
+    """Refuse to mix answers: a run folder holds one dataset version, one model, one setting, one shard. Raises RunError."""
+    if found := differing(old, new):
         raise RunError(
-            f"{folder.root} holds a run with another {' and another '.join(differing)}; its answers and these must not mix. "
+            f"{folder.root} holds a run with another {' and another '.join(found)}; its answers and these must not mix. "
             "Give another run folder."
         )
     same_design = old["dataset"]["design"] == new["dataset"]["design"]
     if same_design and old["dataset"]["content_sha256"] != new["dataset"]["content_sha256"]:
         raise RunError(f"{folder.root} was made from other content of the same version; give another run folder")
+    before, now = _shard_of(old), _shard_of(new)
+    if before != now:
+        held, wanted = (f"shard {shard['shard']}" if shard else "a run without shards" for shard in (before, now))
+        raise RunError(
+            f"{folder.root} holds {held}, not {wanted}{' of other cases' if held == wanted else ''}. "
+            "Give each shard a folder of its own, then put them together with `helmbench merge`."
+        )
+
+
+def _shard_of(run: Manifest) -> dict[str, Any] | None:
+    """Which shard of which cases; None for a run without shards, whose selection may change."""
+    selection = run.get("selection", {})
+    return {**selection, "design": run["dataset"]["design"]} if selection.get("shard") else None
 
 
 def child(payload: dict[str, Any], reporter: Reporter) -> int | None:
@@ -122,7 +150,7 @@ def _generate(ask: Ask, folder: RunFolder, reporter: Reporter) -> int | None:
     if (folder.root / "manifest.json").exists():
         old = folder.manifest()
         check_same(old, manifest, folder)
-        manifest = {**manifest, "started": old["started"], **({"engine": old["engine"]} if "engine" in old else {})}
+        manifest = {**manifest, **{name: old[name] for name in KEPT if name in old}}
     folder.write_manifest(manifest)
     if ask.reuse == "never":
         _set_aside(folder)

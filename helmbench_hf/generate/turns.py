@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from helmbench_hf.dataset.shards import prefix_group
 from helmbench_hf.inference.chat import ChatError, ChatTemplate
 from helmbench_hf.inference.engine import Message, Request, Sampling
 from helmbench_hf.inference.keys import KeyContext, request_key, turn_key
@@ -26,7 +27,7 @@ class Settings:
     repetition_penalty: float = 1.0
     seed: int = 0
     draws: int = 1
-    """Answers per case; with temperature 0 more than one is refused."""
+    """Answers per case, draw d with the seed `seed` + d; with temperature 0 more than one is refused."""
     free_form: bool = False
     """Without constrained decoding: the format is tested as well."""
     thinking_tokens: int = 0
@@ -34,7 +35,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.draws > 1 and self.temperature == 0:
-            raise ValueError("several draws at temperature 0 would all be the same; raise --temperature or leave --draws out")
+            raise ValueError(
+                "repeats at temperature 0 would all be the same; add --set temperature=0.7, say, or leave --repeats out"
+            )
 
     def as_row(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -131,8 +134,7 @@ class Conversations:
             key = turn_key(parent, messages[-2:], sampling, schema=schema, draw=turn.draw)
         self._turns[turn.name] = turn  # not by key, which conversations that begin alike share
         tokens, refusal = self._render(messages)
-        group = f"{case.scenario}-{case.condition}-{case.user}"
-        return Request(key, turn.name, messages, tokens, sampling, schema=schema, group=group, refusal=refusal)
+        return Request(key, turn.name, messages, tokens, sampling, schema=schema, group=prefix_group(case), refusal=refusal)
 
     def _render(self, messages: tuple[Message, ...]) -> tuple[tuple[int, ...], str]:
         try:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from helmbench_hf.content.load import default_benchmark
-from helmbench_hf.dataset.load import load_cases, select
+from helmbench_hf.dataset.load import CaseSet, load_cases, select
 from helmbench_hf.generate.turns import opening, turn_name
 from helmbench_hf.grading.answers import read_answer
 from helmbench_hf.grading.judge import criteria_of
@@ -19,10 +19,22 @@ from helmbench_hf.run_folder import Manifest, RunError, RunFolder
 def run_cases(folder: RunFolder, completions: Mapping[str, Completion]) -> tuple[Case, ...]:
     """The cases that a run answers, as its manifest names them, from where it took them.
 
-    A run of stored answers that records no selection is held to the cases that it answers. Raises `RunError` where the
-    dataset is not the one that ran, or its version is not this helmbench's, whose criteria and helplines would not fit.
+    A run of stored answers that records no selection is held to the cases that it answers. Raises what `run_dataset` raises.
     """
     manifest = folder.manifest()
+    loaded, selection = run_dataset(manifest, folder), manifest.get("selection", {})
+    if "only" not in selection:
+        answered = {name.partition("/")[0] for name in completions}
+        return tuple(case for case in loaded.cases if case.code in answered)
+    return select(loaded.cases, selection["only"], selection.get("limit"), selection.get("shard"))
+
+
+def run_dataset(manifest: Manifest, folder: RunFolder) -> CaseSet:
+    """The dataset that ran, from where the run took it.
+
+    Raises `RunError` where the dataset is not the one that ran, or its version is not this helmbench's, whose criteria and
+    helplines would not fit.
+    """
     dataset, ours = manifest["dataset"], default_benchmark().file.version
     if dataset["version"] != ours:
         raise RunError(
@@ -33,11 +45,7 @@ def run_cases(folder: RunFolder, completions: Mapping[str, Completion]) -> tuple
     loaded = load_cases(dataset["design"], source, revision)
     if loaded.identity.content_sha256 != dataset["content_sha256"]:
         raise RunError(f"{folder.root} was run on other content than {dataset['source']} now holds; restore that dataset.")
-    selection = manifest.get("selection", {})
-    if "only" not in selection:
-        answered = {name.partition("/")[0] for name in completions}
-        return tuple(case for case in loaded.cases if case.code in answered)
-    return select(loaded.cases, selection["only"], selection.get("limit"))
+    return loaded
 
 
 def _source(manifest: Manifest) -> tuple[str | None, str | None]:

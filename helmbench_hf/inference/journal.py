@@ -41,6 +41,8 @@ class Records(dict[str, Completion]):
     """
 
     failures: dict[str, Completion]
+    files: dict[str, Path]
+    """The segment that holds each of them, by key."""
     duplicates: int
     """Answers beyond the first of their key; the first one stands."""
     differing: int
@@ -52,11 +54,11 @@ class Records(dict[str, Completion]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.failures = {}
+        self.failures, self.files = {}, {}
         self.duplicates = self.differing = self.torn = self.malformed = 0
 
-    def add(self, completion: Completion) -> None:
-        """Take the next record in the order of writing.
+    def add(self, completion: Completion, file: Path) -> None:
+        """Take the next record in the order of writing, from its segment.
 
         The first answer of a key stands. An answer replaces a refusal (the context was too short then), and either
         replaces a failure; never the other way round.
@@ -64,9 +66,9 @@ class Records(dict[str, Completion]):
         known = self.get(completion.key)
         if completion.status == "engine_error":
             if known is None:
-                self.failures[completion.key] = completion
+                self.failures[completion.key], self.files[completion.key] = completion, file
         elif known is None or (known.status == "refused" and completion.status != "refused"):
-            self[completion.key] = completion
+            self[completion.key], self.files[completion.key] = completion, file
             self.failures.pop(completion.key, None)
         else:
             self.duplicates += 1
@@ -162,11 +164,12 @@ class Journal:
         Rows of other shapes (no `key`, or fields that a completion has not) count as malformed.
         """
         report, records = ReadReport(), Records()
-        for row in read_rows(folder, report):
-            try:
-                records.add(_completion(row))
-            except (TypeError, ValueError):
-                report.malformed += 1
+        for path in _segments(folder):
+            for row in _rows(path, report):
+                try:
+                    records.add(_completion(row), path)
+                except (TypeError, ValueError):
+                    report.malformed += 1
         records.torn, records.malformed = report.torn, report.malformed
         if records.malformed:
             logging.getLogger(__name__).warning(
@@ -183,16 +186,20 @@ def read_rows(folder: Path, report: ReadReport) -> Iterator[dict[str, Any]]:
     Raises `JournalError` for a segment that a later version of this program wrote.
     """
     for path in _segments(folder):
-        lines = path.read_bytes().split(b"\n")
-        for number, line in enumerate(lines, start=1):
-            if not line:
-                continue
-            if (row := _parse(line, path, number)) is not None:
-                yield row
-            elif number == len(lines):  # no newline after it: the write was cut short
-                report.torn += 1
-            else:
-                report.malformed += 1
+        yield from _rows(path, report)
+
+
+def _rows(path: Path, report: ReadReport) -> Iterator[dict[str, Any]]:
+    lines = path.read_bytes().split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        if not line:
+            continue
+        if (row := _parse(line, path, number)) is not None:
+            yield row
+        elif number == len(lines):  # no newline after it: the write was cut short
+            report.torn += 1
+        else:
+            report.malformed += 1
 
 
 def _parse(line: bytes, path: Path, number: int) -> dict[str, Any] | None:

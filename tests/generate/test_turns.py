@@ -129,7 +129,7 @@ def test_keys_differ_between_draws_settings_and_schemas(tiny_cases: list[Case], 
 
 
 def test_several_greedy_draws_are_refused() -> None:
-    with pytest.raises(ValueError, match="raise --temperature"):
+    with pytest.raises(ValueError, match="--set temperature"):
         Settings(draws=3)
 
 

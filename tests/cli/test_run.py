@@ -1,0 +1,56 @@
+"""`generate` and `run` as a person types them, up to the job that they start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from helmbench_hf.cli import grade, run
+from helmbench_hf.cli.app import app
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the child processes would have been told."""
+    found: list[dict[str, Any]] = []
+    monkeypatch.setattr(run, "child_job", lambda job, payload, title, log: found.append(payload))
+    monkeypatch.setattr(grade, "grade", lambda run, judge: None)
+    monkeypatch.setattr(grade, "report", lambda run: None)
+    return found
+
+
+@pytest.mark.parametrize("command", ["generate", "run"])
+def test_repeats_and_shard_reach_the_job(command: str, asked: list[dict[str, Any]], smollm2: Path, tmp_path: Path) -> None:
+    base = [command, "--run", str(tmp_path / "r"), "--model", f"vllm:{smollm2}", "--set", "temperature=0.7"]
+    for options in (["--repeats", "3", "--shard", "2/4"], ["--set", "draws=3"], ["--repeats", "3", "--set", "draws=3"], []):
+        result = runner.invoke(app, [*base, *options])
+        assert result.exit_code == 0, result.output
+    assert [payload["settings"]["draws"] for payload in asked] == [3, 3, 3, 1]
+    assert [payload["shard"] for payload in asked] == ["2/4", None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--repeats", "3"], "repeats at temperature 0 would all be the same; add --set temperature=0.7"),
+        (["--repeats", "3", "--set", "draws=2", "--set", "temperature=1"], "--repeats 3 and --set draws=2 contradict each other"),
+        (["--repeats", "0"], "Invalid value for '--repeats'"),
+        (["--shard", "5/4"], "'5/4' is no shard; write i/n"),
+        (["--model", "policy:echo", "--shard", "1/4"], "leave --repeats and --shard out"),
+        (["--model", "policy:echo", "--repeats", "2"], "leave --repeats and --shard out"),
+    ],
+)
+@pytest.mark.parametrize("command", ["generate", "run"])
+def test_what_makes_no_sense_is_a_sentence(
+    command: str, options: list[str], said: str, asked: list[dict[str, Any]], smollm2: Path, tmp_path: Path
+) -> None:
+    result = runner.invoke(app, [command, "--run", str(tmp_path / "r"), "--model", f"vllm:{smollm2}", *options])
+    assert result.exit_code != 0
+    assert said in result.stderr
+    assert asked == []
+    assert not (tmp_path / "r").exists()

@@ -1,0 +1,93 @@
+"""Shards: every case in exactly one, prefixes together, loads alike, whoever asks."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helmbench_hf.dataset.load import DatasetError, load_cases, select
+from helmbench_hf.dataset.shards import Shard, prefix_group, shard
+from helmbench_hf.records import Case
+from tests.scoring.build import case
+
+DESIGNS = ("smoke", "core", "full", "taxonomy")
+
+
+def cut(cases: list[Case] | tuple[Case, ...], n: int) -> list[tuple[Case, ...]]:
+    return [shard(cases, Shard(number, n)) for number in range(1, n + 1)]
+
+
+def answers(cases: tuple[Case, ...]) -> int:
+    return sum(len(each.turns) for each in cases)
+
+
+def codes(cases: tuple[Case, ...] | list[Case]) -> list[str]:
+    return [each.code for each in cases]
+
+
+made = st.lists(
+    st.tuples(st.integers(1, 4), st.sampled_from(["C1", "C4"]), st.integers(1, 9), st.integers(1, 6)), max_size=40, unique=True
+).map(
+    lambda rows: [
+        case(f"P1-B{b}-S1", number, condition=condition, user=f"U{user}", turns=("text",) * turns)
+        for number, (b, condition, user, turns) in enumerate(rows)
+    ]
+)
+
+
+@given(cases=made, n=st.integers(1, 60), seed=st.integers(0, 9))
+def test_shards_partition_the_cases_and_keep_prefixes_together(cases: list[Case], n: int, seed: int) -> None:
+    parts = cut(cases, n)
+    assert Counter(code for part in parts for code in codes(part)) == Counter(codes(cases))
+    homes = [{prefix_group(each) for each in part} for part in parts]
+    assert sum(map(len, homes)) == len(set().union(*homes))
+    sizes = Counter[str]()
+    for each in cases:
+        sizes[prefix_group(each)] += len(each.turns)
+    loads = [answers(part) for part in parts]
+    assert max(loads) - min(loads) <= max(sizes.values(), default=0)
+    shuffled = random.Random(seed).sample(cases, len(cases))
+    assert [set(codes(part)) for part in cut(shuffled, n)] == [set(codes(part)) for part in parts]
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("n", [1, 2, 4, 7])
+def test_real_designs_are_cut_evenly(design: str, n: int) -> None:
+    cases = load_cases(design).cases
+    parts = cut(cases, n)
+    assert sorted(code for part in parts for code in codes(part)) == sorted(codes(cases))
+    order = {code: number for number, code in enumerate(codes(cases))}
+    assert all([order[code] for code in codes(part)] == sorted(order[code] for code in codes(part)) for part in parts)
+    if design in ("core", "full"):
+        loads = [answers(part) for part in parts]
+        assert max(loads) - min(loads) <= 3  # small groups come last and fill up what large ones left
+
+
+def test_a_shard_is_cut_from_what_was_selected() -> None:
+    cases = load_cases("smoke").cases
+    whole = select(cases, "P1", 20)
+    parts = [select(cases, "P1", 20, f"{number}/3") for number in (1, 2, 3)]
+    assert sorted(code for part in parts for code in codes(part)) == sorted(codes(whole))
+    assert all(parts)
+
+
+def test_an_empty_shard_says_how_many_are_enough() -> None:
+    cases = load_cases("taxonomy").cases
+    assert select(cases, None, None, "2/2")
+    with pytest.raises(DatasetError, match=r"shard 3/3 is empty.* 2 shards hold all there is"):
+        select(cases, None, None, "3/3")
+
+
+@pytest.mark.parametrize("text", ["", "1", "0/3", "4/3", "1/0", "-1/3", "1/3/5", "1 / 3", "01/3", "a/b", "1/3\n", "¹/3"])
+def test_what_is_no_shard_is_a_sentence(text: str) -> None:
+    with pytest.raises(ValueError, match="is no shard; write i/n"):
+        Shard.parse(text)
+
+
+@given(number=st.integers(1, 10**6), more=st.integers(0, 10**6))
+def test_shards_are_written_as_they_are_read(number: int, more: int) -> None:
+    assert str(Shard.parse(f"{number}/{number + more}")) == f"{number}/{number + more}"
