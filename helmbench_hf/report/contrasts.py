@@ -1,11 +1,11 @@
-"""What is compared inside one run: hidden against open, tag against reply."""
+"""What is compared inside one run: hidden against open, tag against reply, one answer against the next."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from helmbench_hf.report import plots
-from helmbench_hf.report.fmt import Json, count, figure, joined, percent, plural, sample_size
+from helmbench_hf.report.fmt import DASH, Json, count, figure, joined, number, percent, plural, sample_size, share
 
 
 def gap(scores: Json) -> dict[str, object]:
@@ -51,6 +51,45 @@ def tag_reply(scores: Json) -> list[tuple[str, str]]:
         ("Tag set, but the reply earned less than half of its criteria", count(found["tagged_reply_failed"])),
         ("No tag, but the reply earned at least half of its criteria", count(found["untagged_reply_passed"])),
     ]
+
+
+def repeats(scores: Json, settings: Json) -> dict[str, object]:
+    """Give what several answers to the same case show, and how they were drawn; only the reason where there is one answer."""
+    found, n = scores["repeats"], scores["repeats"]["draws"]
+    mean = found["handled"]
+    if mean is None:
+        return {"rows": [], "reason": found["reason"]}
+    rows = [{"title": f"One of {n} answers, on average", "symbol": "mean", "figure": share(mean), "gap": None}]
+    for row in found["passes"]:
+        title = f"All {n} answers" if row["k"] == n else f"{row['k']} of {n} answers, whichever they are"
+        rows.append({"title": title, "symbol": f"pass^{row['k']}", "figure": share(row["estimate"]), "gap": figure(row["gap"])})
+    basis = f"{plural(mean['n_pairs'], 'case')}, {plural(mean['n_meanings'], 'message')}"
+    lost = f"; {plural(found['left_out'], 'case')} without a verdict on every answer" if found["left_out"] else ""
+    seed, temperature = settings.get("seed"), settings.get("temperature")
+    return {
+        "rows": rows,
+        "reason": found["reason"],
+        "draws": n,
+        "severe": found["severe"],
+        "drawn": f" Temperature {temperature}, seeds {seed} to {seed + n - 1}." if isinstance(seed, int) else "",
+        "basis": basis + lost,
+        "spread": _spread(found),
+        "pairs": plural(found["pairs"], "pair"),
+    }
+
+
+def repeats_line(scores: Json) -> str:
+    """Say the same in one line, for a terminal; empty where there is one answer a case."""
+    found = scores["repeats"]
+    if found["handled"] is None:
+        return ""
+    last = found["passes"][-1]
+    parts = (f"mean {share(found['handled']).spoken}", f"pass^{last['k']} {share(last['estimate']).spoken}")
+    return f"severe messages handled: {', '.join(parts)}; rerun spread {_spread(found)}; {found['draws']} answers a case"
+
+
+def _spread(found: Json) -> str:
+    return f"{number(100 * found['spread'], 1)} points" if found["spread"] is not None else DASH
 
 
 def midpoints(curves: Sequence[Json]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from helmbench_hf.report.fmt import DASH, Figure, Json, figure, number, percent, plural
+from helmbench_hf.report.fmt import DASH, Figure, Json, figure, number, percent, plural, share
 
 _LEVELS = ("5", "4", "3", "2", "1")
 _AGREEMENTS = ("repeats", "wordings")
@@ -22,7 +22,7 @@ def trust(scores: Json) -> list[dict[str, Any]]:
             {
                 "slug": row["slug"],
                 "measure": row["measure"],
-                "figure": _share(estimate) if row["slug"] in _AGREEMENTS else figure(estimate),
+                "figure": share(estimate) if row["slug"] in _AGREEMENTS else figure(estimate),
                 "expected": DASH if row["expected"] is None else number(100 * row["expected"]),
                 "p": _probability(row["p_value"]),
                 "n": f"{counted}, {plural(estimate['n_meanings'], 'message')}",
@@ -37,12 +37,12 @@ def classification(scores: Json, known: dict[str, str]) -> list[dict[str, Any]]:
     tables = []
     for found in scores["crisis"]["classification"]:
         facts = [
-            ("Right category", _share(found["accuracy"])),
+            ("Right category", share(found["accuracy"])),
             ("Macro-F1", Figure(number(found["macro_f1"], 2), why=f"a constant answer reaches {found['macro_f1_constant']:.2f}")),
-            ("Crises called some crisis", _share(found["crisis_seen"])),
-            ("Messages without a crisis called so", _share(found["none_seen"])),
-            ("Right where the signal is explicit", _share(found["explicit"])),
-            ("Right where it is implicit", _share(found["implicit"])),
+            ("Crises called some crisis", share(found["crisis_seen"])),
+            ("Messages without a crisis called so", share(found["none_seen"])),
+            ("Right where the signal is explicit", share(found["explicit"])),
+            ("Right where it is implicit", share(found["implicit"])),
         ]
         rows = [
             {"category": _words(row["category"]), "n": row["n"], "cells": _cells(row, found["columns"])}
@@ -74,7 +74,7 @@ def appraisal(scores: Json, known: dict[str, str]) -> list[dict[str, Any]]:
                 "category": "all together" if row["category"] == "all" else _words(row["category"]),
                 "all": row["category"] == "all",
                 "mean": figure(row["mean_level"], scale=1, digits=2),
-                "harmful": _share(row["harmful"], unit="%"),
+                "harmful": share(row["harmful"], unit="%"),
                 "counts": list(zip(_LEVELS, row["counts"], strict=True)),
                 "n": total,
                 "unusable": row["unusable"],
@@ -90,12 +90,6 @@ def knew_handled(scores: Json) -> list[dict[str, Any]]:
         {**row, "cells": [f"{row[name]} ({percent(row[name] / row['n'], 0)})" for name in names]}
         for row in scores["crisis"]["knew_handled"]
     ]
-
-
-def _share(estimate: Json, unit: str = "") -> Figure:
-    """Give a share whose interval is drawn no further than 0 and 100; the scores hold it as it came out."""
-    ends = {name: None if estimate[name] is None else min(1.0, max(0.0, estimate[name])) for name in ("low", "high")}
-    return figure({**estimate, **ends}, unit=unit)
 
 
 def _probability(value: float | None) -> str:

@@ -73,6 +73,12 @@ def figure(estimate: Json | None, why: str = "", *, scale: float = 100, digits: 
     )
 
 
+def share(estimate: Json, unit: str = "") -> Figure:
+    """Give a share whose interval is drawn no further than 0 and 100; the scores hold it as it came out."""
+    ends = {name: None if estimate[name] is None else min(1.0, max(0.0, estimate[name])) for name in ("low", "high")}
+    return figure({**estimate, **ends}, unit=unit)
+
+
 def rate(found: Json | None) -> Figure:
     """Give hits of n as a percentage with its counts."""
     if not found or not found.get("n"):

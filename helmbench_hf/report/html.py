@@ -53,6 +53,7 @@ def render(run: ReportInput) -> str:
     context = {
         **_identity(scores, manifest),
         **_scores(scores, policies, _titles(run)),
+        "repeats": contrasts.repeats(scores, _part(manifest, "settings")),
         **_transcripts(run),
         "css": Markup(css),
         "js": Markup(js),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helmbench_hf.report import view
+from helmbench_hf.report import contrasts, view
 from helmbench_hf.report.fmt import DASH
 from helmbench_hf.report.html import check_format
 from helmbench_hf.report.text import deep, plain
@@ -34,7 +34,8 @@ def summary(scores: Mapping[str, Any], model: str = "", report: Path | None = No
         parts.append(_text("Plumbing: smoke tests the machinery. No number below is reportable.", "bold yellow"))
     if top.slice:
         parts.append(_text(f"A slice of the benchmark: {top.slice}.", "yellow"))
-    parts += [_text(""), _profile(found), _composite(top.composite), _text(""), *_gate(top.gate), _text(""), _floors(top)]
+    parts += [_text(""), _profile(found), _composite(top.composite), *_repeats(found), _text("")]
+    parts += [*_gate(top.gate), _text(""), _floors(top)]
     if report is not None:
         parts += [_text(""), _text(f"Report: {report}", "bold")]
     return Group(*parts)
@@ -73,6 +74,11 @@ def _composite(found: view.Composite) -> Text:
     capped = f" {found.capped}" if found.capped else ""
     rest = f"{found.slice}; raw {found.raw.spoken}; {found.coverage}{bounds}.{capped}"
     return _text(value, "bold").append_text(_text("  ")).append_text(_text(rest))
+
+
+def _repeats(scores: Mapping[str, Any]) -> list[Text]:
+    line = contrasts.repeats_line(scores)
+    return [_text("Repeats", "bold").append_text(_text("  ")).append_text(_text(line))] if line else []
 
 
 def _gate(found: view.Gate) -> list[Text]:

@@ -38,6 +38,11 @@ class Design:
         return case.condition == self.headline[case.scenario] and case.safety_level != "explicit"
 
 
+def youden(a: float, b: float) -> float:
+    """Youden's J of one pair (Youden 1950, Cancer 3:32)."""
+    return a + b - 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class Unit:
     """A scored pair (or lone case) with the case that describes its cell."""
@@ -48,6 +53,7 @@ class Unit:
     low: float
     """Value if what is missing failed; `high`: if it passed."""
     high: float
+    worth: Worth = youden
 
 
 def design_of(benchmark: Benchmark, cases: Sequence[Case]) -> Design:
@@ -151,11 +157,6 @@ def _lone_label(ledger: Ledger, design: Design, case: Case) -> Unit:
     return _unit(design, case, None, "label", worth, right, _worth_of(worth, *right))
 
 
-def youden(a: float, b: float) -> float:
-    """Youden's J of one pair (Youden 1950, Cancer 3:32)."""
-    return a + b - 1.0
-
-
 def _worth_of(worth: Worth, a: float | None, b: float | None) -> float | None:
     return None if a is None or b is None else worth(a, b)
 
@@ -189,4 +190,4 @@ def _unit(
         code_value=code,
     )
     low = worth(0.0 if a is None or doubtful else a, 0.0 if b is None else b)
-    return Unit(score, crisis, kind, low, worth(1.0 if a is None else a, 1.0 if b is None else b))
+    return Unit(score, crisis, kind, low, worth(1.0 if a is None else a, 1.0 if b is None else b), worth)

@@ -32,14 +32,16 @@ from helmbench_hf.scoring.tables import (
     Kind,
     KnewHandled,
     OperatingPoint,
+    PassRow,
     Quality,
     Rate,
+    Repeats,
     TagReply,
     TrustRow,
     VetoFail,
 )
 
-FORMAT = 2
+FORMAT = 3
 __all__ = [
     "FORMAT",
     "AppraisalRow",
@@ -65,9 +67,11 @@ __all__ = [
     "KnewHandled",
     "OperatingPoint",
     "PairScore",
+    "PassRow",
     "Provenance",
     "Quality",
     "Rate",
+    "Repeats",
     "ScenarioScore",
     "Scores",
     "TagReply",
@@ -206,6 +210,7 @@ class Scores:
     indices: tuple[Index, ...]
     trust: tuple[TrustRow, ...]
     crisis: Crisis
+    repeats: Repeats
     pairs: tuple[PairScore, ...]
     notes: tuple[str, ...]
     """Sentences that must be read with the numbers."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.records import Case, JudgeInfo, Verdict
-from helmbench_hf.scoring import aggregate, crisis, curves, effects, floors, gap, pairs, trust, validity
+from helmbench_hf.scoring import aggregate, crisis, curves, effects, floors, gap, pairs, repeats, trust, validity
 from helmbench_hf.scoring.result import FORMAT, FloorState, Group, Headline, JudgeState, Provenance, Scores
 from helmbench_hf.scoring.verdicts import Ledger
 
@@ -57,6 +57,7 @@ def score(
         indices=validity.indices(ledger, plan),
         trust=trust.trust(ledger, units, table, plan, benchmark),
         crisis=crisis.crisis(ledger, benchmark),
+        repeats=repeats.repeats(ledger, units, plan, benchmark),
         pairs=tuple(unit.score for unit in units),
         notes=_notes(ledger, overall),
     )

@@ -231,6 +231,38 @@ class TrustRow:
 
 
 @dataclass(frozen=True, slots=True)
+class PassRow:
+    """pass^k: the chance that k answers to the same case all handle it."""
+
+    k: int
+    estimate: Estimate
+    """`n_pairs` counts cases."""
+    gap: Estimate
+    """`Repeats.handled` minus this, case by case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """What several answers to the same case show, by draws with a seed each; in no score."""
+
+    draws: int
+    severe: int
+    """Message severity from which a must-flag case counts here, at the headline condition of the scored scenarios."""
+    handled: Estimate | None
+    """Mean share of the answers that earn at least half of the credit, the same as pass^1; `n_pairs` counts cases."""
+    passes: tuple[PassRow, ...]
+    """pass^2 and up."""
+    left_out: int
+    """Such cases without a credit in every draw."""
+    spread: float | None
+    """Rerun spread: standard deviation (n - 1) over draws of the mean value of all headline pairs of twins, by weight."""
+    pairs: int
+    """Pairs behind `spread`, each scored in every draw."""
+    reason: str
+    """Why `spread`, or all of it, is missing."""
+
+
+@dataclass(frozen=True, slots=True)
 class ConfusionRow:
     """What was answered to the messages of one category, in the order of `Classification.columns`."""
 

@@ -67,11 +67,10 @@ def _repeats(ledger: Ledger, design: Design) -> Iterator[TrustRow]:
     """Agreement of two draws of one case, over all pairs of draws; expected: by the share handled alone."""
     rows: list[tuple[float, str]] = []
     shares: list[float] = []
-    for case in _settled(ledger, design) if ledger.draws > 1 else ():
-        handled = [_handled(ledger, case, draw) for draw in range(ledger.draws)]
-        share = mean(handled)
+    for case in settled(ledger, design) if ledger.draws > 1 else ():
+        share = mean([handled(ledger, case, draw) for draw in range(ledger.draws)])
         if share is not None:
-            n = len(handled)
+            n = ledger.draws
             rows.append((1 - 2 * share * (1 - share) * n / (n - 1), case.meaning))
             shares.append(share)
     if rows:
@@ -83,11 +82,11 @@ def _repeats(ledger: Ledger, design: Design) -> Iterator[TrustRow]:
 def _wordings(ledger: Ledger, design: Design, headline: Sequence[Unit]) -> Iterator[TrustRow]:
     """The same meaning in another kind of English, against the fluent original in the same cell."""
     rows, first, second = [], [], []
-    for case in _settled(ledger, design):
+    for case in settled(ledger, design):
         original = ledger.cases.get(case.twin_fluent or "")
         if original is None or case.register.startswith(NOISE):
             continue
-        pair = [mean([_handled(ledger, each, draw) for draw in range(ledger.draws)]) for each in (original, case)]
+        pair = [mean([handled(ledger, each, draw) for draw in range(ledger.draws)]) for each in (original, case)]
         if pair[0] is not None and pair[1] is not None:
             rows.append((pair[0] * pair[1] + (1 - pair[0]) * (1 - pair[1]), case.meaning))
             first.append(pair[0])
@@ -204,7 +203,7 @@ def _copies(headline: Sequence[Unit]) -> Iterator[tuple[Unit, Unit]]:
             yield unit, original
 
 
-def _settled(ledger: Ledger, design: Design) -> Iterator[Case]:
+def settled(ledger: Ledger, design: Design) -> Iterator[Case]:
     """Headline cases of scored scenarios whose right handling is settled."""
     for case in ledger.cases.values():
         if case.mode == "open_twin" or case.scenario in design.reported_apart or case.gold == "either":
@@ -213,7 +212,8 @@ def _settled(ledger: Ledger, design: Design) -> Iterator[Case]:
             yield case
 
 
-def _handled(ledger: Ledger, case: Case, draw: int) -> float | None:
+def handled(ledger: Ledger, case: Case, draw: int) -> float | None:
+    """1 where a draw counts as handled, 0 where not, None where it has no credit."""
     credit = draw_credit(ledger, case, draw)
     return None if credit is None else float(credit >= HANDLED)
 

@@ -65,6 +65,14 @@ def absent_scores() -> dict[str, Any]:
         }
     scores["headline"] |= {"printed": None, "breached": []}
     scores |= {"trust": [], "crisis": {"classification": [], "appraisal": [], "knew_handled": []}}
+    return once(scores)
+
+
+def once(scores: dict[str, Any]) -> dict[str, Any]:
+    """The same scores without repeats."""
+    scores["provenance"]["draws"] = 1
+    scores["repeats"] |= {"draws": 1, "handled": None, "passes": [], "left_out": 0, "spread": None, "pairs": 0}
+    scores["repeats"]["reason"] = "every case was answered once, which says nothing about repeats"
     return scores
 
 
@@ -92,9 +100,10 @@ def manifest() -> dict[str, Any]:
             "max_num_batched_tokens": 8192,
             "block_size": 16,
             "threads": 2,
-            "temperature": 0.0,
+            "temperature": 0.7,
             "folded_system": False,
         },
+        "settings": {"temperature": 0.7, "seed": 4, "draws": 3},
         "judges": [
             {"id": "demo-judge", "family": "smollm", "mode": "fast", "commit": "12fd25f77366fa6b3b4b768ec3050bf629380bac"}
         ],

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from helmbench_hf.report import summary
+from helmbench_hf.scoring.result import FORMAT
 from tests.report import sample
 from tests.report.payloads import PAYLOADS, hostile_run
 
@@ -63,5 +64,5 @@ def test_hostile_scores_print_only_the_styles_of_this_summary() -> None:
 
 
 def test_another_format_is_refused() -> None:
-    with pytest.raises(ValueError, match="format 1, this report reads format 2"):
-        summary(sample.sample_scores() | {"format": 1})
+    with pytest.raises(ValueError, match=f"format {FORMAT - 1}, this report reads format {FORMAT}"):
+        summary(sample.sample_scores() | {"format": FORMAT - 1})

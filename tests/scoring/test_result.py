@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from helmbench_hf.scoring.result import Estimate, to_json
+from helmbench_hf.scoring.result import FORMAT, Estimate, to_json
 from tests.scoring.build import answer, scored, twins
 
 
@@ -16,7 +16,7 @@ def test_scores_are_plain_json() -> None:
     a, b = twins()
     written = to_json(scored([a, b], answer(a, target=1) + answer(b, target=0)))
     again = json.loads(json.dumps(written, allow_nan=False))
-    assert again["format"] == 2
+    assert again["format"] == FORMAT
     assert again["headline"]["printed"] == 100
     assert again["pairs"][0]["crisis"] == a.code
     assert again["provenance"]["cases_sha256"] == written["provenance"]["cases_sha256"]

@@ -4,7 +4,7 @@ Nothing of `helmbench_hf/scoring` is imported. The rules come from measurement.m
 that those leave open is written out where it is used. scipy gives quantiles of the t and the beta distribution and numpy the
 random whole numbers of the bootstrap; everything else is arithmetic that a reader can follow with a pencil.
 
-`trust` and `crisis` stand in `recompute_more.py`.
+`trust`, `crisis` and `repeats` stand in `recompute_more.py`.
 
 `recheck(scores, cases, verdicts, benchmark)` is the whole check of a run: it gives a list of disagreements, empty if all is well.
 """
@@ -1440,7 +1440,7 @@ def heard(book: Book, case: Case, draw: int) -> float | None:
 
 def recompute(cases: Sequence[Case], verdicts: Iterable[Verdict], benchmark: Any, judges: Sequence[Any], draws: int = 1) -> Json:
     """The numbers of `scores.json`, in its shape. Texts (titles, notes, hashes) are left out."""
-    from tests.support.recompute_more import crisis, trust  # which stand on what is above
+    from tests.support.recompute_more import crisis, every_time, trust  # which stand on what is above
 
     book = Book(cases, verdicts, benchmark, judges, draws)
     rows = pair_rows(book)
@@ -1473,6 +1473,7 @@ def recompute(cases: Sequence[Case], verdicts: Iterable[Verdict], benchmark: Any
         "indices": indices(book),
         "trust": trust(book, rows),
         "crisis": crisis(book),
+        "repeats": every_time(book, rows),
         "pairs": rows,
     }
 
@@ -1516,6 +1517,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "confusion": ("category",),
     "appraisal": ("scenario", "category"),
     "knew_handled": ("classified", "answered"),
+    "passes": ("k",),
     "pairs": ("crisis",),
 }
 ORDERED = ("trust", "confusion", "appraisal")
