@@ -13,7 +13,7 @@ from typing import Any
 
 from helmbench_hf.dataset.load import select
 from helmbench_hf.dataset.shards import Shard, shard
-from helmbench_hf.generate.run import differing
+from helmbench_hf.generate.run import differing, record_reasoning
 from helmbench_hf.generate.turns import turn_name
 from helmbench_hf.grading.exchanges import run_answers, run_dataset
 from helmbench_hf.grading.judging import FILE, Row, judge_rows
@@ -84,6 +84,7 @@ def merge(out: Path, runs: Sequence[Path]) -> Merged:
         together = _together([stored, *(part.answers for part in parts)])
         target.write_manifest({**manifest, **{name: old[name] for name in ("engine",) if name in old}})
         added = _append(target.completions, stored, together)
+        record_reasoning(target)
         judges, left_out = _merge_judgments([part.folder for part in parts], target)
     return Merged(len(together), added, _open(target, parts), judges, left_out)
 

@@ -160,7 +160,7 @@ def _generate(ask: Ask, folder: RunFolder, reporter: Reporter) -> int | None:
     work = [] if ask.reuse == "only" else talks.missing()
     reporter.emit({"event": "planned", "turns": talks.planned_turns, "stored": len(stored), "open": len(work)})
     if not work:
-        _record_reasoning(folder)
+        record_reasoning(folder)
         return None
     began = time.monotonic()
     engine = open_engine(ask.engine)
@@ -174,12 +174,12 @@ def _generate(ask: Ask, folder: RunFolder, reporter: Reporter) -> int | None:
             counter.count(completion)
 
         driven = drive(engine, work, talks.follow_up, save, stop=reporter.stopping)
-    _record_reasoning(folder)
+    record_reasoning(folder)
     reporter.emit({"event": "end", "stopped": driven.stopped, "retried": driven.retried, **counter.totals()})
     return None
 
 
-def _record_reasoning(folder: RunFolder) -> None:
+def record_reasoning(folder: RunFolder) -> None:
     """Add to the manifest how many answers came without reasoning, after it, and never because it did not end."""
     counted = Counter(reasoning_state(completion) for completion in Journal.read(folder.completions).values())
     folder.write_manifest({**folder.manifest(), "reasoning": {state: counted[state] for state in get_args(ReasoningState)}})
