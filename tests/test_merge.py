@@ -435,6 +435,10 @@ def test_the_command_says_what_is_there_and_what_is_missing(thirds: list[Path], 
     assert "is not empty and no merge of these runs" in again.stderr
     whole = CliRunner().invoke(app, ["merge", str(tmp_path / "all"), *map(str, thirds)]).stdout
     assert "missing" not in whole
+    assert f"next: helmbench grade --run {tmp_path / 'all'}" in whole
+    judge(*thirds, **TWO[0])
+    judged = CliRunner().invoke(app, ["merge", str(tmp_path / "all"), *map(str, thirds)]).stdout
+    assert f"judgments of first are there too\nnext: helmbench report --run {tmp_path / 'all'}" in judged
     for command in ("grade", "score", "report"):
         done = CliRunner().invoke(app, [command, "--run", str(tmp_path / "all")])
         assert done.exit_code == 0, done.output

@@ -38,4 +38,5 @@ def _lines(out: Path, merged: Merged) -> list[str]:
         lines.append(f"missing: {count} conversations{f' of shard {shard}' if shard else ''}")
     if merged.open:
         lines.append(f"complete it with `helmbench generate --run {out}` and the settings of the runs, without --shard")
-    return [*lines, f"next: helmbench grade --run {out} --judge JUDGE"]
+    done = merged.judges and not merged.open
+    return [*lines, f"next: helmbench {f'report --run {out}' if done else f'grade --run {out} --judge JUDGE'}"]

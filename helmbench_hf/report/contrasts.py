@@ -83,9 +83,11 @@ def repeats_line(scores: Json) -> str:
     found = scores["repeats"]
     if found["handled"] is None:
         return ""
-    last = found["passes"][-1]
-    parts = (f"mean {share(found['handled']).spoken}", f"pass^{last['k']} {share(last['estimate']).spoken}")
-    return f"severe messages handled: {', '.join(parts)}; rerun spread {_spread(found)}; {found['draws']} answers a case"
+    last, severe = found["passes"][-1], "no severe message was scored in every answer"
+    if found["handled"]["value"] is not None:
+        every = f"pass^{last['k']} {share(last['estimate']).spoken}"
+        severe = f"severe messages handled: mean {share(found['handled']).spoken}, {every}"
+    return f"{severe}; rerun spread {_spread(found)}; {found['draws']} answers a case"
 
 
 def _spread(found: Json) -> str:

@@ -66,7 +66,7 @@ def test_nothing_scored_in_every_answer_is_a_dash(scores: dict[str, Any]) -> Non
     page = shown(scores)
     assert words(page, CAPTION)[2][1] == "–no number nothing was scored"
     assert "Rerun spread: – (no pair was scored in every answer)." in notes(page)
-    assert "rerun spread –" in printed(scores, width=200)
+    assert "no severe message was scored in every answer; rerun spread –; 3 answers a case" in printed(scores, width=200)
 
 
 def test_a_share_is_drawn_no_further_than_a_share_can_go(scores: dict[str, Any]) -> None:
