@@ -304,9 +304,9 @@ def test_arguments_of_engine_and_template_are_part_of_what_must_agree(
 ) -> None:
     spec = EngineSpec.parse(f"vllm:{smollm2}", **arguments)
     other = generate(tmp_path / "other", shard="2/3", engine=spec)
-    with pytest.raises(RunError, match="another (argument of engine or template|setting of the chat template)"):
+    with pytest.raises(RunError, match=r"another (argument of engine or template|setting of the chat template)"):
         merge(tmp_path / "out", [thirds[0], other])
-    with pytest.raises(RunError, match="another (argument of engine or template|setting of the chat template)"):
+    with pytest.raises(RunError, match=r"another (argument of engine or template|setting of the chat template)"):
         generate(thirds[1], shard="2/3", engine=spec)
 
 
