@@ -31,7 +31,7 @@ from helmbench_hf.records import Completion
 from helmbench_hf.run_folder import RunError, RunFolder, write_json
 from tests.grading.runs import Ear, fake_judge
 from tests.support.checkpoints import smollm2
-from tests.support.fake_engine import FakeEngine, echo
+from tests.support.fake_engine import FakeEngine, Fate, echo
 
 __all__ = ["smollm2"]
 Generate = Callable[..., Path]
@@ -216,6 +216,15 @@ def test_failures_and_refusals_give_way_to_answers(thirds: list[Path], whole: Pa
     found = Journal.read(tmp_path / "alone" / "completions")
     assert (len(found), len(found.failures), alone.answers, alone.added) == (20, 20, 20, 40)
     assert merge(tmp_path / "alone", [bad]).added == 0
+
+
+def test_a_refused_turn_ends_its_conversation_and_leaves_nothing_open(generate: Generate, tmp_path: Path) -> None:
+    def fate(request: Request, attempt: int) -> Fate:
+        return "refuse" if request.name.startswith("P2-B5-S1") else "answer"
+
+    parts = [generate(tmp_path / f"part{number}", FakeEngine(fate=fate), shard=f"{number}/2") for number in (1, 2)]
+    assert merge(tmp_path / "out", parts).open == {}
+    assert Counter(row.status for row in answers(tmp_path / "out").values())["refused"] == 2
 
 
 def test_policies_are_merged_like_models(tmp_path: Path) -> None:
@@ -419,6 +428,16 @@ def test_judgments_in_another_order_are_left_out(thirds: list[Path], tmp_path: P
     assert "was graded by other judges or in another order" in merged.left_out
     assert judge_rows(RunFolder(tmp_path / "out")) == []
     assert collect(RunFolder(tmp_path / "out")).judges == ()
+
+
+def test_judgments_of_the_merged_run_itself_count_as_those_of_a_part(thirds: list[Path], tmp_path: Path) -> None:
+    merge(tmp_path / "out", thirds)
+    judge(tmp_path / "out", **TWO[1])
+    judge(*thirds, **TWO[0])
+    merged = merge(tmp_path / "out", thirds)
+    assert merged.judges == ()
+    assert merged.left_out
+    assert [row["id"] for row in judge_rows(RunFolder(tmp_path / "out"))] == ["second"]
 
 
 # --- the command ---------------------------------------------------------------------------------------------------
