@@ -42,7 +42,7 @@ def totals(benchmark: Benchmark) -> dict[str, int]:
     texts = [each.messages for each in written]
     people = benchmark.people.values()
     return {
-        "scenarios": len(scenario_counts(benchmark)),
+        "scenarios": sum(each.source != TAXONOMY for each in benchmark.scenarios),
         "behaviors": len({each.behavior for each in benchmark.scenarios}),
         "texts": sum(2 * len(m.pairs) + len(m.singles) + len(m.ambiguous) for m in texts),
         "conversations": sum(2 * len(e.messages.pairs) for e in written if e.scenario.mode == "multi_turn"),
