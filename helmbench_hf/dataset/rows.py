@@ -175,7 +175,7 @@ def _perturbations(benchmark: Benchmark) -> list[Row]:
     from helmbench_hf.matrix.review import agreement
 
     blind = {(row["scenario"], row["perturbation"]): row for row in agreement(benchmark)}
-    nobody: Row = {"readers": 0, "agree": None, "reads": [], "unreal": 0}
+    nobody: Row = {"readers": 0, "agree": None, "reads": [], "unreal": None}
     rows = []
     for loaded in benchmark.scenarios:
         if loaded.source == TAXONOMY:

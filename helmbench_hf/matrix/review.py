@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -206,9 +205,9 @@ def stored(root: Path, scenario: str) -> list[Read]:
 
 
 def realism(root: Path) -> list[dict[str, Any]]:
-    """What the readers of `review/realism.jsonl` said: each row a message that looked machine-written to one of them, and why.
+    """What one reader each said of every message (`review/realism.jsonl`): how surely it looks machine-written (0 to 3), and why.
 
-    Six readers read a sixth of the messages each; who is not listed was not flagged. A rewritten message has another hash.
+    A message that was changed afterwards has another hash: nobody has said anything of it.
     """
     path = root / "review" / "realism.jsonl"
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
@@ -217,11 +216,11 @@ def realism(root: Path) -> list[dict[str, Any]]:
 def agreement(benchmark: Benchmark, only: str = "") -> list[dict[str, Any]]:
     """Per item: how many readers read the text as it stands, how many agree with the gold, what each said, and `unreal`.
 
-    `unreal` counts the readers to whom this text looked machine-written.
+    `unreal` is 1 where this text looked machine-written to its reader, 0 where not, None where nobody read it for that.
     """
     rows: list[dict[str, Any]] = []
     by_scenario: dict[str, list[Read]] = {}
-    unreal = Counter(row["sha"] for row in realism(benchmark.root))
+    unreal = {row["sha"]: int(row["sure"] > 0) for row in realism(benchmark.root)}
     for item in items(benchmark, only):
         if item.scenario not in by_scenario:
             by_scenario[item.scenario] = stored(benchmark.root, item.scenario)
@@ -229,5 +228,5 @@ def agreement(benchmark: Benchmark, only: str = "") -> list[dict[str, Any]]:
         agree = None if item.gold is None else sum(read.answer == item.gold for read in reads)
         said = [asdict(read) for read in reads]
         name = {"scenario": item.scenario, "perturbation": item.perturbation, "gold": item.gold}
-        rows.append({**name, "readers": len(reads), "agree": agree, "reads": said, "unreal": unreal[item.sha]})
+        rows.append({**name, "readers": len(reads), "agree": agree, "reads": said, "unreal": unreal.get(item.sha)})
     return rows

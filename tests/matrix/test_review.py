@@ -67,3 +67,15 @@ def test_answers_to_nothing_are_refused(real: Benchmark, given: object, tmp_path
     (tmp_path / "answers.json").write_text(json.dumps(given))
     with pytest.raises(ReviewError, match=r"is no item of .* or has no `answer`"):
         read_answers(tmp_path, tmp_path / "answers.json", "r", "model", "2026-01-01")
+
+
+def test_only_what_was_said_of_the_text_as_it_stands_says_whether_it_looks_machine_written(
+    real: Benchmark, tmp_path: Path
+) -> None:
+    here = replace(real, root=tmp_path)
+    flagged, fine, changed = items(here, "P1-B1-S1")[:3]
+    said = [(flagged.sha, 3), (fine.sha, 0), (replace(changed, text="something else").sha, 2)]
+    (tmp_path / "review").mkdir()
+    rows = "".join(json.dumps({"sha": sha, "sure": sure, "why": ""}) + "\n" for sha, sure in said)
+    (tmp_path / "review" / "realism.jsonl").write_text(rows)
+    assert [row["unreal"] for row in agreement(here, "P1-B1-S1")[:3]] == [1, 0, None]
