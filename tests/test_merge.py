@@ -319,6 +319,14 @@ def test_arguments_of_engine_and_template_are_part_of_what_must_agree(
         generate(thirds[1], shard="2/3", engine=spec)
 
 
+def test_two_models_behind_one_served_name_are_not_merged(thirds: list[Path], tmp_path: Path) -> None:
+    for folder, served in zip(thirds, ("lab/model", "lab/model", "lab/other"), strict=True):
+        manifest(folder, engine={**RunFolder(folder).manifest().get("engine", {}), "extra": {"served": served}})
+    with pytest.raises(RunError, match="another model behind the same served name"):
+        merge(tmp_path / "out", thirds)
+    assert merge(tmp_path / "two", thirds[:2]).added
+
+
 def test_a_folder_that_holds_something_else_is_refused(thirds: list[Path], whole: Path, tmp_path: Path) -> None:
     full = tmp_path / "full"
     full.mkdir()

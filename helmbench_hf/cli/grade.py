@@ -33,9 +33,9 @@ Judges = Annotated[
     list[str] | None,
     typer.Option(
         "--judge",
-        help="MODEL as for --model, then settings: vllm:OWNER/MODEL,family=qwen,mode=fast,thinking=off; or preset:JUDGE "
-        "(`helmbench models`). Several judges: the first gives the credit, one of a second family confirms vetoes. Without a "
-        "judge, only what code decides is graded.",
+        help="MODEL as for --model, then settings: vllm:OWNER/MODEL,family=qwen,mode=fast,thinking=off, or "
+        "endpoint:NAME,base_url=URL (mode evidence only), or preset:JUDGE (`helmbench models`). Several judges: the first gives "
+        "the credit, one of a second family confirms vetoes. Without a judge, only what code decides is graded.",
     ),
 ]
 
@@ -49,6 +49,7 @@ def judge_spec(text: str, thinking: str | None = None) -> JudgeSpec:
     from helmbench_hf.cli.run import DEMO, DEMO_DTYPE, pairs
     from helmbench_hf.demo_model import demo_model_path
     from helmbench_hf.grading.judge import JudgeSpec
+    from helmbench_hf.inference.engine import split_model
 
     model, *settings = text.split(",")
     given = {**({"thinking": thinking} if thinking else {}), **pairs(settings)}
@@ -56,9 +57,9 @@ def judge_spec(text: str, thinking: str | None = None) -> JudgeSpec:
     if named := preset_name(model):
         model, filled, preset = _judge_preset(*named, given)
         given = {**filled, **given}
-    kind, _, name = model.rpartition(":")
-    if name == DEMO:
-        model, given = f"{kind or 'vllm'}:{demo_model_path()}", {"id": DEMO, "family": "smollm2", "dtype": DEMO_DTYPE, **given}
+    kind, name = split_model(model)
+    if name == DEMO and kind != "endpoint":
+        model, given = f"{kind}:{demo_model_path()}", {"id": DEMO, "family": "smollm2", "dtype": DEMO_DTYPE, **given}
     short = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).name).strip("-.") or "judge"
     letters = re.match(r"[A-Za-z]+", short)
     fields: dict[str, Any] = {"id": short, "family": (letters[0] if letters else short).lower()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -63,7 +64,10 @@ def _figures(ask: Ask, prepared: Prepared, block_size: int, rate: float | None) 
     from helmbench_hf.inference.identity import context_length
     from helmbench_hf.inference.plan import Speed, make_plan
 
-    window = ask.engine.max_model_len or context_length(ask.engine.model, ask.engine.revision) or DEFAULT_WINDOW
+    if by_server := prepared.model.template.facts.by_server:
+        window = None
+    else:
+        window = ask.engine.max_model_len or context_length(ask.engine.model, ask.engine.revision) or DEFAULT_WINDOW
     talks = prepared.conversations(ask.settings, {})
     requests = list(talks.first_turns())
     cases = [case for case in prepared.cases for _ in range(ask.settings.draws)]
@@ -72,7 +76,14 @@ def _figures(ask: Ask, prepared: Prepared, block_size: int, rate: float | None) 
     }
     speed = Speed(prefill=10 * rate, answer=rate) if rate else None
     reasoning = ask.settings.thinking_tokens
-    made = make_plan(requests, max_model_len=window, block_size=block_size, later=later, speed=speed, thinking_tokens=reasoning)
+    made = make_plan(
+        requests,
+        max_model_len=window or sys.maxsize,
+        block_size=block_size,
+        later=later,
+        speed=speed,
+        thinking_tokens=reasoning,
+    )
     return {
         "dataset": asdict(prepared.loaded.identity),
         "model": prepared.model.identity.as_row(),
@@ -87,6 +98,7 @@ def _figures(ask: Ask, prepared: Prepared, block_size: int, rate: float | None) 
         "answers": talks.planned_turns,
         "judge calls per judge, at most": judge_calls(prepared.cases) * ask.settings.draws,
         **_plan_row(made),
+        **(dict.fromkeys(COUNTED_BY_SERVER) if by_server else {}),
     }
 
 
@@ -124,6 +136,13 @@ def _plan_row(made: Plan) -> dict[str, Any]:
     }
 
 
+COUNTED_BY_SERVER = (
+    "prompt tokens, first turns",
+    "prompt tokens, later turns at most",
+    "ideal cached fraction",
+    "seconds at most",
+)
+"""Figures of the plan that rest on the length of prompts."""
 ROLES = {
     "native": "has a system role; the system text is in the rendered prompt",
     "rejected": "has no system role: the system text goes before the first user message (recorded as folded)",
@@ -139,16 +158,19 @@ DEVELOPER = {
 
 
 def _template_lines(facts: dict[str, Any]) -> list[str]:
-    """What else the probes found, in words."""
+    """What the probes found, in words."""
+    if facts["system_role"] not in ROLES:
+        return [f"template   {facts['system_role']}; that it keeps the system text is tried when the run starts"]
     switch = facts["thinking_switch"]
     state = f"thinking is {facts['thinking']}, switched by {switch}" if switch else "no switch of thinking"
     opens = "the prompt ends inside a block of reasoning" if facts["opens_reasoning"] else "no block of reasoning is opened"
     prefix = "keeps" if facts["keeps_prefix"] else "does not keep"
     dated = "told a fixed date" if facts["dated"] else "undated"
     return [
-        f"{state}; {opens}",
-        f"a second turn {prefix} the first one's prompt as its prefix; begin-of-text: {facts['bos']}; {dated}",
-        f"a developer message: {DEVELOPER[facts['developer_role']]}",
+        f"template   {ROLES[facts['system_role']]}",
+        f"           {state}; {opens}",
+        f"           a second turn {prefix} the first one's prompt as its prefix; begin-of-text: {facts['bos']}; {dated}",
+        f"           a developer message: {DEVELOPER[facts['developer_role']]}",
     ]
 
 
@@ -169,19 +191,14 @@ def _text(found: dict[str, Any]) -> str:
     """The figures as lines, and what the probes of the template mean in words."""
     facts, dataset, model = found["chat template"], found["dataset"], found["model"]
     modes = ", ".join(f"{count} {mode}" for mode, count in found["modes"].items())
-    prompt, later = found["prompt tokens, first turns"], found["prompt tokens, later turns at most"]
-    answers, limit = found["answer tokens at most"], found["seconds at most"]
     lines = [
         f"dataset    {dataset['name']} {dataset['version']} {dataset['design']}, content {dataset['content_sha256'][:16]}",
-        f"model      {model['id']}, {model['dtype']}, template {facts['template_sha'][:12]}",
-        f"template   {ROLES[facts['system_role']]}",
-        *(f"           {line}" for line in _template_lines(facts)),
+        f"model      {model['id']}, {_model_facts(model, facts)}",
+        *_template_lines(facts),
         f"cases      {found['cases']} ({modes})",
         f"answers    {found['answers']}; judge calls at most {found['judge calls per judge, at most']} per judge",
-        f"tokens     {prompt} in first prompts, at most {later} in later ones, at most {answers} in answers",
-        f"cache      {found['ideal cached fraction']:.1%} of the first prompts' tokens are shared prefixes (ideal)",
+        *_token_lines(found),
         f"disk       at most {found['disk at most, bytes'] / 1e6:.1f} MB",
-        f"time       {f'at most {seconds(limit)}' if limit else 'give --tokens-per-second for an estimate'}",
     ]
     lines += _thinking_warnings(found)
     lines += [f"warning    the preset expects another {name} of this template" for name in found["unlike the preset"]]
@@ -193,3 +210,23 @@ def _text(found: dict[str, Any]) -> str:
     for name, what in warned.items():
         lines += [f"warning    {key}: {value} {what}".rstrip() for key, value in found[name].items()]
     return "\n".join(lines)
+
+
+def _model_facts(model: dict[str, Any], facts: dict[str, Any]) -> str:
+    if model["served"]:
+        return f"served: {model['served']}"
+    return f"{model['dtype']}, template {facts['template_sha'][:12]}"
+
+
+def _token_lines(found: dict[str, Any]) -> list[str]:
+    prompt, later = found["prompt tokens, first turns"], found["prompt tokens, later turns at most"]
+    answers, limit = found["answer tokens at most"], found["seconds at most"]
+    if prompt is None:
+        return [
+            f"tokens     at most {answers} in answers; prompts are counted by the server, so length, cache and time are not known"
+        ]
+    return [
+        f"tokens     {prompt} in first prompts, at most {later} in later ones, at most {answers} in answers",
+        f"cache      {found['ideal cached fraction']:.1%} of the first prompts' tokens are shared prefixes (ideal)",
+        f"time       {f'at most {seconds(limit)}' if limit else 'give --tokens-per-second for an estimate'}",
+    ]

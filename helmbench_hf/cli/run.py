@@ -24,7 +24,8 @@ Model = Annotated[
     str,
     typer.Option(
         "--model",
-        help="vllm:MODEL, transformers:MODEL (folder, Hub id or `demo`), preset:SLUG or preset:SLUG@SIZE (`helmbench models`), "
+        help="vllm:MODEL, transformers:MODEL (folder, Hub id or `demo`), endpoint:NAME (of a server, with -e base_url=URL), "
+        "preset:SLUG or preset:SLUG@SIZE (`helmbench models`), "
         "or policy:NAME.",
     ),
 ]
@@ -32,7 +33,10 @@ Run = Annotated[Path, typer.Option("--run", help="Folder of the run; made where 
 EngineOptions = Annotated[
     list[str] | None,
     typer.Option(
-        "--engine", "-e", help="Engine setting NAME=VALUE, e.g. max_model_len=8192, dtype=bfloat16, tensor_parallel_size=2."
+        "--engine",
+        "-e",
+        help="Engine setting NAME=VALUE, e.g. max_model_len=8192, dtype=bfloat16, tensor_parallel_size=2; of an endpoint: "
+        "base_url=http://127.0.0.1:8000/v1, concurrency=32, timeout=600, retries=4, structured=json_schema|guided_json|none.",
     ),
 ]
 Set = Annotated[
@@ -88,11 +92,11 @@ def pairs(options: list[str] | None) -> dict[str, Any]:
 def engine_spec(model: str, revision: str | None, given: dict[str, Any]) -> Any:
     """The engine that the options describe; `demo` stands for the demo model's checkpoint."""
     from helmbench_hf.demo_model import demo_model_path
-    from helmbench_hf.inference.engine import EngineSpec
+    from helmbench_hf.inference.engine import EngineSpec, split_model
 
-    kind, _, name = model.rpartition(":")
-    if name == DEMO:
-        model, given = f"{kind or 'vllm'}:{demo_model_path()}", {"dtype": DEMO_DTYPE, **given}
+    kind, name = split_model(model)
+    if name == DEMO and kind != "endpoint":
+        model, given = f"{kind}:{demo_model_path()}", {"dtype": DEMO_DTYPE, **given}
     try:
         return EngineSpec.parse(model, revision=revision, **given)
     except TypeError as error:

@@ -42,7 +42,7 @@ def answer(policy: Policy, case: Case, turn: int, benchmark: Benchmark) -> str:
     reply = case.turns[turn - 1] if policy.slug == ECHO else reply_text(policy, benchmark) or ""
     if case.response_schema is None:
         return reply
-    filled: dict[str, Any] = _smallest(json.loads(case.response_schema))
+    filled: dict[str, Any] = smallest(json.loads(case.response_schema))
     if case.grading.tags:
         filled |= {"reply": reply, "tags": [tag for tag in (case.grading.target, case.grading.control) if tag] if marked else []}
     elif case.mode == "open_twin":
@@ -84,15 +84,15 @@ def run_policy(slug: str, loaded: CaseSet, folder: RunFolder, only: str | None =
     return sum(len(case.turns) for case in cases)
 
 
-def _smallest(schema: dict[str, Any]) -> Any:
-    """The smallest value that the schema allows."""
+def smallest(schema: dict[str, Any]) -> Any:
+    """The smallest value that a schema of the cases allows. Raises ValueError for a type that they do not use."""
     if "enum" in schema:
         return schema["enum"][0]
     match schema.get("type"):
         case "object":
-            return {name: _smallest(field) for name, field in schema["properties"].items()}
+            return {name: smallest(field) for name, field in schema["properties"].items()}
         case "array":
-            return [_smallest(schema["items"]) for _ in range(schema.get("minItems", 0))]
+            return [smallest(schema["items"]) for _ in range(schema.get("minItems", 0))]
         case "string":
             return "2026-01-01" if schema.get("format") == "date" else "-" * schema.get("minLength", 0)
         case "integer" | "number":

@@ -26,7 +26,6 @@ JOB = "helmbench_hf.generate.run:child"
 REUSE = ("missing", "always", "never", "only")
 """missing: run what has no answer, and engine failures again. always: failures stand too. never: run everything again,
 beside the old answers. only: run nothing."""
-IDENTITY = ("commit", "files_sha", "dtype", "template_sha", "sha")
 """What names a model, or a policy, in a manifest."""
 KEPT = ("started", "engine", "parts")
 """What a resumed run keeps of its manifest."""
@@ -100,14 +99,19 @@ def differing(old: Manifest, new: Manifest) -> list[str]:
     """Name what keeps the answers of two runs apart: dataset version, model, settings, engine, or its arguments."""
     pairs = {
         "dataset version": [run["dataset"]["version"] for run in (old, new)],
-        "model": [[run["model"].get(name) for name in IDENTITY] for run in (old, new)],
+        "model": [_content(run["model"]) for run in (old, new)],
         "settings": [run["settings"] for run in (old, new)],
         "setting of the chat template": [run.get("chat", {}).get("template_kwargs") for run in (old, new)],
         "engine": [run.get("engine_label") for run in (old, new)],
     }
     found = [name for name, (before, now) in pairs.items() if before != now]
-    contexts = [run["context_sha"] for run in (old, new) if "context_sha" in run]
-    return found or (["argument of engine or template"] if len(set(contexts)) > 1 else [])
+    if found:
+        return found
+    known_later = {
+        "argument of engine or template": [run.get("context_sha") for run in (old, new)],
+        "model behind the same served name": [run.get("engine", {}).get("extra", {}).get("served") for run in (old, new)],
+    }
+    return [name for name, (before, now) in known_later.items() if before and now and before != now]
 
 
 def check_same(old: Manifest, new: Manifest, folder: RunFolder) -> None:
@@ -133,6 +137,12 @@ def _shard_of(run: Manifest) -> dict[str, Any] | None:
     """Which shard of which cases; None for a run without shards, whose selection may change."""
     selection = run.get("selection", {})
     return {**selection, "design": run["dataset"]["design"]} if selection.get("shard") else None
+
+
+def _content(model: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What names a model: its commit or its files' hash; behind a server its name alone."""
+    name = model.get("commit") or model.get("files_sha") or model.get("sha") or model["id"]
+    return name, *(model.get(part) for part in ("dtype", "template_sha"))
 
 
 def child(payload: dict[str, Any], reporter: Reporter) -> int | None:
@@ -164,8 +174,14 @@ def _generate(ask: Ask, folder: RunFolder, reporter: Reporter) -> int | None:
         return None
     began = time.monotonic()
     engine = open_engine(ask.engine)
-    folder.write_manifest({**manifest, "engine": asdict(engine.describe())})
-    reporter.emit({"event": "ready", "load_seconds": time.monotonic() - began, "engine": asdict(engine.describe())})
+    described = engine.describe()
+    if not described.continues(manifest.get("engine", {})):
+        raise RunError(
+            f"The server offers another model under the name {ask.engine.shown} than the one whose answers {folder.root} holds. "
+            "Serve that one again, or give another run folder."
+        )
+    folder.write_manifest({**manifest, "engine": asdict(described)})
+    reporter.emit({"event": "ready", "load_seconds": time.monotonic() - began, "engine": asdict(described)})
     counter = Counting(reporter, talks.planned_turns, len(stored))
     with Journal.open(folder.completions, "generate") as journal:
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from helmbench_hf.dataset.shards import prefix_group
-from helmbench_hf.inference.chat import ChatError, ChatTemplate
+from helmbench_hf.inference.chat import Chat, ChatError
 from helmbench_hf.inference.engine import Message, Request, Sampling
 from helmbench_hf.inference.keys import KeyContext, request_key, turn_key
 from helmbench_hf.records import Case, Completion
@@ -74,7 +74,7 @@ class Conversations:
     def __init__(
         self,
         cases: Sequence[Case],
-        template: ChatTemplate,
+        template: Chat,
         context: KeyContext,
         settings: Settings,
         stored: Mapping[str, Completion],
@@ -91,9 +91,12 @@ class Conversations:
         return len(asked) * self._settings.draws
 
     def missing(self) -> list[Request]:
-        """The next unanswered turn of every conversation, in the order of the prefix tree (lexicographic by token)."""
+        """The next unanswered turn of every conversation, in the order of the prefix tree.
+
+        That is lexicographic by token, and by text where a server has the tokens.
+        """
         found = (self._unanswered(case, draw) for case in self._cases for draw in range(self._settings.draws))
-        return sorted((request for request in found if request is not None), key=lambda request: request.tokens)
+        return sorted((request for request in found if request is not None), key=_place)
 
     def first_turns(self) -> Iterator[Request]:
         """Every conversation's first request, answered or not; for plans."""
@@ -153,3 +156,7 @@ class Conversations:
             max_tokens=case.max_tokens + chosen.thinking_tokens,
             seed=None if chosen.temperature == 0 else chosen.seed + draw,
         )
+
+
+def _place(request: Request) -> tuple[tuple[int, ...], list[str]]:
+    return request.tokens, [] if request.tokens else [message.content for message in request.messages]

@@ -19,7 +19,7 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.grading import rubric
 from helmbench_hf.grading.answers import json_objects
 from helmbench_hf.grading.rubric import Exchange, Mode
-from helmbench_hf.inference.chat import ChatError, ChatTemplate
+from helmbench_hf.inference.chat import Chat, ChatError
 from helmbench_hf.inference.engine import EngineDescription, EngineError, EngineSpec, Message, Request, Sampling
 from helmbench_hf.inference.keys import KeyContext, request_key
 from helmbench_hf.records import CREDIT, Answer, Case, Completion, Verdict
@@ -42,7 +42,7 @@ class JudgeSpec:
     id: str
     """Names the judge's folder and its verdicts: letters, digits, `.`, `_`, `-`."""
     engine: str
-    """`vllm:MODEL` or `transformers:MODEL`, as for the model under test."""
+    """`vllm:MODEL`, `transformers:MODEL` or `endpoint:NAME`, as for the model under test."""
     family: str
     """Model family, e.g. `qwen`; only a judge of a second family can confirm a veto."""
     mode: Literal["auto", "fast", "evidence"] = "auto"
@@ -102,7 +102,7 @@ class Ask:
         """Content key of the call; needs no tokenizer."""
         return request_key(context, self.messages, self.sampling, schema=self.schema, prefill=self.prefill, labels=self.labels)
 
-    def request(self, key: str, template: ChatTemplate) -> Request:
+    def request(self, key: str, template: Chat) -> Request:
         """Render the call; one that cannot be rendered carries its refusal."""
         tokens: tuple[int, ...] = ()
         refusal = ""
@@ -137,7 +137,7 @@ def asks(exchange: Exchange, code: str, benchmark: Benchmark, mode: Mode, orders
     return tuple(found)
 
 
-def resolve_mode(spec: JudgeSpec, template: ChatTemplate, described: EngineDescription) -> Mode:
+def resolve_mode(spec: JudgeSpec, template: Chat, described: EngineDescription) -> Mode:
     """The mode in which this judge works. Raises `JudgeError` where `fast` was asked for and cannot be."""
     reason = _why_not_fast(template, described)
     if spec.mode == "fast" and reason:
@@ -145,7 +145,7 @@ def resolve_mode(spec: JudgeSpec, template: ChatTemplate, described: EngineDescr
     return "evidence" if reason or spec.mode == "evidence" else "fast"
 
 
-def _why_not_fast(template: ChatTemplate, described: EngineDescription) -> str:
+def _why_not_fast(template: Chat, described: EngineDescription) -> str:
     if "label_logprobs" not in described.abilities:
         return f"the engine {described.name} gives no label probabilities."
     if template.facts.opens_reasoning:

@@ -16,7 +16,7 @@ from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.grading import rubric
 from helmbench_hf.grading.exchanges import exchanges, run_answers
 from helmbench_hf.grading.judge import Ask, JudgeError, JudgeSpec, asks, criteria_of, resolve_mode
-from helmbench_hf.inference.chat import ChatTemplate
+from helmbench_hf.inference.chat import Chat
 from helmbench_hf.inference.counting import Counting, Listener
 from helmbench_hf.inference.engine import Engine, Request, drive, open_engine
 from helmbench_hf.inference.identity import ModelIdentity
@@ -35,7 +35,7 @@ class Judge:
     """A judge before its weights are loaded."""
 
     spec: JudgeSpec
-    template: ChatTemplate
+    template: Chat
     model: ModelIdentity
     context: KeyContext
     open: Callable[[], Engine]
@@ -82,7 +82,7 @@ def judge_run(folder: RunFolder, judge: Judge, listener: Listener) -> None:
         done = len(wanted) - len(work)
         listener.emit({"event": "planned", "turns": len(wanted), "stored": done, "open": len(work)})
         if work:
-            engine = engine or _open(judge, listener)
+            engine = engine or _open(judge, listener, row)
             with Journal.open(folder.judgments / judge.spec.id, "judge") as journal:
                 _ask(engine, _requests(work, wanted, judge.template), journal, Counting(listener, len(wanted), done))
 
@@ -112,22 +112,28 @@ def _settle(folder: RunFolder, judge: Judge, benchmark: Benchmark, listener: Lis
     if old is not None and spec.mode in ("auto", old["mode"]):
         engine, settled = None, {name: old[name] for name in ("mode", "description")}
     else:
-        engine = _open(judge, listener)
+        engine = _open(judge, listener, old)
         described = engine.describe()
         settled = {"mode": resolve_mode(spec, judge.template, described), "description": asdict(described)}
     write_json(path, {**new, **settled})
     return engine, {**new, **settled}
 
 
-def _open(judge: Judge, listener: Listener) -> Engine:
+def _open(judge: Judge, listener: Listener, before: Row | None) -> Engine:
+    """Open the engine. Raises `JudgeError` where its server now offers another model under the name that `before` records."""
     began = time.monotonic()
     engine = judge.open()
     seconds = time.monotonic() - began
+    if before is not None and not engine.describe().continues(before["description"]):
+        raise JudgeError(
+            f"The server of the judge {judge.spec.id} offers another model under the same name now; their verdicts must not mix. "
+            "Serve the model that judged before, or give this judge another id."
+        )
     listener.emit({"event": "ready", "load_seconds": seconds, "engine": asdict(engine.describe())})
     return engine
 
 
-def _requests(work: list[str], wanted: Mapping[str, Ask], template: ChatTemplate) -> Iterator[Request]:
+def _requests(work: list[str], wanted: Mapping[str, Ask], template: Chat) -> Iterator[Request]:
     """Render as the window has room: the token ids of a whole run would not fit in memory."""
     for key in work:
         yield wanted[key].request(key, template)

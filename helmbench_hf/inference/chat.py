@@ -9,18 +9,43 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from helmbench_hf.inference import probes
 from helmbench_hf.inference.engine import EngineError, Message, Thinking
 from helmbench_hf.inference.identity import locate
 from helmbench_hf.inference.keys import text_sha
-from helmbench_hf.inference.probes import PINNED_DATE, PROBE, ChatError, ChatFacts, fold, plain
+from helmbench_hf.inference.probes import BY_SERVER, PINNED_DATE, PROBE, ChatError, ChatFacts, fold, plain
 from helmbench_hf.inference.reasoning import TAGS, opens_reasoning, split_reasoning
 
-__all__ = ["PINNED_DATE", "ChatError", "ChatFacts", "ChatTemplate", "fold", "split_reasoning"]
+__all__ = ["PINNED_DATE", "Chat", "ChatError", "ChatFacts", "ChatTemplate", "ServerTemplate", "fold", "split_reasoning"]
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Chat(Protocol):
+    """How conversations become prompts of one model: its template here, or a server's."""
+
+    @property
+    def facts(self) -> ChatFacts:
+        """What is known of the template."""
+        ...
+
+    def render(self, messages: Sequence[Message], prefill: str | None = None) -> tuple[int, ...]:
+        """Token ids of the prompt, none where a server renders it. Raises `ChatError` for a conversation without one."""
+        ...
+
+    def label_ids(self, labels: Sequence[str], prefill: str | None = None) -> tuple[int, ...]:
+        """The one token of each label. Raises `EngineError` where that is not so, or cannot be known."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Tokens of a text that stands alone; 0 where a server counts."""
+        ...
+
+    def key_kwargs(self) -> dict[str, Any]:
+        """What the template is called with, for the keys."""
+        ...
 
 
 class ChatTemplate:
@@ -77,8 +102,7 @@ class ChatTemplate:
         Control tokens that stand in a message as text stay text: a reply under judgement cannot end its own message.
         Raises `ChatError` where the last message is empty, or the template breaks or loses a part of the conversation.
         """
-        if not messages or not messages[-1].content.strip():
-            raise ChatError("The last message of this conversation is empty; there is nothing to answer.")
+        _check_last(messages)
         if prefill and self.facts.opens_reasoning:
             raise ChatError(
                 "This model's template opens its reasoning before every answer, so an answer cannot be begun for it. "
@@ -201,3 +225,50 @@ class ChatTemplate:
         if self._kwargs.get(name, wanted) != wanted:
             raise EngineError(f"The template's {name} is given as {self._kwargs[name]}, and thinking as {thinking}. Give one.")
         self._kwargs[name] = wanted
+
+
+class ServerTemplate:
+    """The counterpart of `ChatTemplate` for an endpoint: messages go as messages, so nothing of the prompt is known."""
+
+    def __init__(self, template_kwargs: Mapping[str, Any] | None = None) -> None:
+        """`template_kwargs` are sent along, for servers that pass them to their template (`chat_template_kwargs`)."""
+        self.facts = ChatFacts(
+            template_sha="",
+            system_role=BY_SERVER,
+            folded=False,
+            developer_role="unknown",
+            thinking_switch=None,
+            thinking="unknown",
+            opens_reasoning=None,
+            special_reasoning=None,
+            keeps_prefix=None,
+            bos="unknown",
+            dated=None,
+            template_kwargs=dict(template_kwargs or {}),
+        )
+
+    def render(self, messages: Sequence[Message], prefill: str | None = None) -> tuple[int, ...]:
+        """Give no token ids: the server renders. Raises `ChatError` where the last message is empty or an answer is begun."""
+        _check_last(messages)
+        if prefill:
+            raise ChatError("A server renders the prompt here, so an answer cannot be begun for the model.")
+        return ()
+
+    def label_ids(self, labels: Sequence[str], prefill: str | None = None) -> tuple[int, ...]:
+        """Raise `EngineError`: the server's tokens are not known here."""
+        raise EngineError(
+            "The tokens of a model behind an endpoint are not known here, so the probabilities of labels are not either."
+        )
+
+    def count(self, text: str) -> int:
+        """Give 0: the server counts."""
+        return 0
+
+    def key_kwargs(self) -> dict[str, Any]:
+        """Give what the template is called with."""
+        return dict(self.facts.template_kwargs)
+
+
+def _check_last(messages: Sequence[Message]) -> None:
+    if not messages or not messages[-1].content.strip():
+        raise ChatError("The last message of this conversation is empty; there is nothing to answer.")

@@ -7,15 +7,16 @@ Knows no case and no criterion. The driver owns the window, next turns, retries 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self, get_args
 
 from helmbench_hf.records import Completion
 
 Role = Literal["system", "user", "assistant"]
 Ability = Literal["schema", "label_logprobs"]
+Kind = Literal["vllm", "transformers", "endpoint"]
 Thinking = Literal["on", "off"]
 
 
@@ -56,7 +57,7 @@ class Request:
     """Readable name, for people only."""
     messages: tuple[Message, ...]
     tokens: tuple[int, ...]
-    """The rendered prompt (inference/chat.py), the assistant's prefill included."""
+    """The rendered prompt (inference/chat.py), the assistant's prefill included; empty where a server renders it."""
     sampling: Sampling
     schema: str | None = None
     """JSON Schema text that constrains the answer."""
@@ -81,14 +82,22 @@ class EngineDescription:
     dtype: str
     """The dtype that the engine chose, e.g. `bfloat16`."""
     device: str
+    """What it runs on; for a server, where that listens."""
     max_model_len: int
-    """Context window in tokens: prompt and answer together."""
+    """Context window in tokens: prompt and answer together; 0 where a server does not say."""
     batch_limit: int
     """Sequences in one step at most. Batch size changes greedy texts (engineering review, section 7)."""
     threads: int
+    """0 where a server does not say."""
     block_size: int
-    """Tokens per prefix-cache block; 0 where no prefix is cached."""
+    """Tokens per prefix-cache block; 0 where no prefix is cached, or where a server does not say."""
     extra: dict[str, str] = field(default_factory=dict)
+    """Further facts; `served` is what a server says that it serves under the model's name."""
+
+    def continues(self, recorded: Mapping[str, Any]) -> bool:
+        """Say whether this serves what the engine of an earlier record (its `asdict`) served; a served name proves nothing."""
+        before = recorded.get("extra", {}).get("served")
+        return before is None or before == self.extra.get("served")
 
 
 class Engine(Protocol):
@@ -119,9 +128,9 @@ class Engine(Protocol):
 class EngineSpec:
     """Which engine runs which model, and how. None means: the engine's own choice."""
 
-    kind: Literal["vllm", "transformers"]
+    kind: Kind
     model: str
-    """A folder or a Hub id."""
+    """A folder or a Hub id; for an endpoint, the name under which the server offers it."""
     revision: str | None = None
     dtype: str = "auto"
     max_model_len: int | None = None
@@ -134,33 +143,55 @@ class EngineSpec:
     thinking: Thinking | None = None
     """Switched by the template's own argument, whatever it is called; None is the template's default."""
     extra: dict[str, Any] = field(default_factory=dict)
-    """Further arguments of the engine's own constructor, e.g. `{"quantization": "fp8"}`."""
+    """Further arguments of the engine's own constructor, e.g. `{"quantization": "fp8"}`; an endpoint's settings (wire.py)."""
 
     def __post_init__(self) -> None:
         if self.thinking not in (None, "on", "off"):
             raise EngineError(f"Thinking is on or off, not {self.thinking!r}. Leave it out for the template's own default.")
+        if self.thinking is not None and self.kind == "endpoint":
+            raise EngineError(
+                "Behind an endpoint the server renders the prompt, so nobody can see here whether thinking is switched. "
+                "Switch it on the server, or run the model with vllm: or transformers:."
+            )
 
     @classmethod
     def parse(cls, text: str, **options: Any) -> Self:
-        """Read `vllm:FOLDER_OR_HUB_ID` or `transformers:...`; a bare model means vLLM. `options` are the other fields.
+        """Read `vllm:FOLDER_OR_HUB_ID`, `transformers:...` or `endpoint:SERVED_NAME`; a bare model means vLLM.
 
+        `options` are the other fields; of an endpoint, its own settings too (`base_url`, `concurrency`, ...).
         Raises `EngineError` for an unknown engine.
         """
-        kind, colon, model = text.partition(":")
-        if not colon:
-            kind, model = "vllm", text
-        if kind not in ("vllm", "transformers") or not model:
-            raise EngineError(f"{text!r} names no engine. Write vllm:MODEL or transformers:MODEL (a folder or a Hub id).")
-        return cls(kind="vllm" if kind == "vllm" else "transformers", model=model, **options)
+        named, model = split_model(text)
+        kind = next((kind for kind in get_args(Kind) if kind == named), None)
+        if kind is None or not model:
+            raise EngineError(
+                f"{text!r} names no engine. Write vllm:MODEL or transformers:MODEL (a folder or a Hub id), or endpoint:NAME "
+                "(a model that a server offers)."
+            )
+        if kind == "endpoint":
+            own = {name: options.pop(name) for name in set(options) - {item.name for item in fields(cls)}}
+            options["extra"] = {**options.get("extra", {}), **own}
+        return cls(kind=kind, model=model, **options)
 
     @property
     def shown(self) -> str:
-        """The model's name for records: a folder's own name, never where it lies on this disk."""
-        return Path(self.model).name if Path(self.model).is_dir() else self.model
+        """The model's name for records: a folder's own name, never where it lies on a disk, this one or a server's."""
+        return shown_name(self.model)
 
     def as_row(self) -> dict[str, Any]:
         """Give the spec as plain JSON values; `EngineSpec(**row)` reads it."""
         return asdict(self)
+
+
+def split_model(text: str) -> tuple[str, str]:
+    """Split `ENGINE:MODEL`; a bare model means vLLM. A model's own colons (`endpoint:qwen3:8b`) stay in its name."""
+    kind, colon, model = text.partition(":")
+    return (kind, model) if colon else ("vllm", text)
+
+
+def shown_name(model: str) -> str:
+    """Give a model's name without the folders before it where it is the path of a folder, or a path from the root."""
+    return Path(model).name if model.startswith("/") or Path(model).is_dir() else model
 
 
 def open_engine(spec: EngineSpec) -> Engine:
@@ -174,6 +205,10 @@ def open_engine(spec: EngineSpec) -> Engine:
             from helmbench_hf.inference.transformers import TransformersEngine
 
             return TransformersEngine(spec)
+        case "endpoint":
+            from helmbench_hf.inference.endpoint import EndpointEngine
+
+            return EndpointEngine(spec)
 
 
 @dataclass(frozen=True, slots=True)

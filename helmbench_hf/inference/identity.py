@@ -51,9 +51,13 @@ class ModelIdentity:
     template_sha: str
     versions: dict[str, str] = field(default_factory=dict)
     """Package -> version. Provenance only: keys carry the engine's major.minor."""
+    served: str = ""
+    """`not verified` where only a server's word names the model; empty where a commit or hashes do."""
 
     def for_key(self) -> dict[str, str]:
-        """Give what enters the keys: content, not where the folder lies or what it is called."""
+        """Give what enters the keys: content, not where the folder lies or what it is called; of a server, the served name."""
+        if self.served:
+            return {"served": self.id}
         name = {"id": self.id, "commit": self.commit} if self.commit else {"files": self.files_sha}
         return {**name, "dtype": self.dtype, "quantization": self.quantization}
 
@@ -122,12 +126,30 @@ def identify(
     )
 
 
+def served(spec: EngineSpec) -> ModelIdentity:
+    """Name the model of an endpoint by the name under which it is served: all that can be known of it from here."""
+    return ModelIdentity(
+        id=spec.shown,
+        commit="",
+        files_sha="",
+        dtype="unknown",
+        quantization="unknown",
+        template_sha="",
+        versions=versions(("openai", "helmbench-hf")),
+        served="not verified",
+    )
+
+
 def key_context(spec: EngineSpec, identity: ModelIdentity, template_kwargs: Mapping[str, Any]) -> KeyContext:
     """Give what all keys of one engine and one model share; nothing is loaded for it.
 
     `template_kwargs` are the template's (`ChatTemplate.key_kwargs()`). The spec's `extra` arguments (a quantization, say)
-    are in the key, because nobody knows here which of them change answers.
+    are in the key, because nobody knows here which of them change answers. Of an endpoint's settings only the one is which
+    leaves the schema out: where the server stands and how many requests it gets at once change no answer.
     """
+    if spec.kind == "endpoint":
+        free = " structured=none" if spec.extra.get("structured") == "none" else ""
+        return KeyContext(identity.for_key(), identity.template_sha, f"endpoint{free}", template_kwargs)
     return KeyContext(
         model={**identity.for_key(), **({"extra": spec.extra} if spec.extra else {})},
         template_sha=identity.template_sha,

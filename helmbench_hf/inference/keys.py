@@ -27,11 +27,11 @@ class KeyContext:
     """What all requests of one run share."""
 
     model: Mapping[str, Any]
-    """Identity of the weights (`ModelIdentity.for_key()`): content hashes or a commit, dtype, quantization."""
+    """Identity of the weights (`ModelIdentity.for_key()`): content hashes or a commit, dtype, quantization; a served name."""
     template_sha: str
-    """SHA-256 of the chat template's text."""
+    """SHA-256 of the chat template's text; empty where a server renders."""
     engine: str
-    """Name and major.minor, e.g. `vllm 0.32` (`engine_label`)."""
+    """Name and major.minor, e.g. `vllm 0.32` (`engine_label`); `endpoint` for any server."""
     template_kwargs: Mapping[str, Any] = field(default_factory=dict)
     """What the template was called with, e.g. `{"enable_thinking": False}`."""
 

@@ -14,9 +14,11 @@ PINNED_DATE = datetime.date(2026, 1, 1)
 SWITCHES = ("enable_thinking", "thinking")
 """Names by which templates take a switch of thinking, true or false: Qwen, GLM, SmolLM, Gemma, Nemotron; Granite, DeepSeek."""
 
-SystemRole = Literal["native", "rejected", "dropped"]
-DeveloperRole = Literal["as_system", "native", "unnamed", "rejected", "dropped"]
-Bos = Literal["none", "one", "doubled"]
+BY_SERVER: Literal["unknown: rendered by the server"] = "unknown: rendered by the server"
+
+SystemRole = Literal["native", "rejected", "dropped", "unknown: rendered by the server"]
+DeveloperRole = Literal["as_system", "native", "unnamed", "rejected", "dropped", "unknown"]
+Bos = Literal["none", "one", "doubled", "unknown"]
 
 _SYSTEM = "helmsystemsentinel"
 PROBE = (Message("system", _SYSTEM), Message("user", "helmusersentinel"))
@@ -30,9 +32,10 @@ class ChatError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ChatFacts:
-    """What the probes found. `asdict` of it is plain JSON, for the run's record."""
+    """What the probes found; None where a server renders and nobody here can know. `asdict` of it is plain JSON."""
 
     template_sha: str
+    """Empty where a server renders."""
     system_role: SystemRole
     """`rejected`: the template raises on a system message. `dropped`: it takes one and leaves it out of the prompt."""
     folded: bool
@@ -41,25 +44,30 @@ class ChatFacts:
     """What becomes of a developer message, which helmbench never sends. `as_system`: the prompt is the one that a system
     message gives. `native`: another prompt, by a template that names the role. `unnamed`: rendered by a template that does
     not know the role. `rejected` and `dropped` as for `system_role`."""
-    thinking_switch: str
+    thinking_switch: str | None
     """The argument of the template that switches thinking (one of `SWITCHES`): the prompt differs between on and off.
     Empty where there is none."""
     thinking: Thinking | Literal["unknown"]
     """Whether prompts are rendered with thinking on or off, asked for or by the template's default; unknown where the
     template has no switch to tell it by."""
-    opens_reasoning: bool
+    opens_reasoning: bool | None
     """The prompt ends inside an open reasoning block: what the model writes first is reasoning."""
-    special_reasoning: bool
+    special_reasoning: bool | None
     """The marks of reasoning hold special tokens: an engine must not strip those, or the marks vanish."""
-    keeps_prefix: bool
+    keeps_prefix: bool | None
     """The prompt of a second turn begins with the whole prompt of the first, so that a prefix cache serves it. False too
     where the template renders no second turn."""
     bos: Bos
     """Begin-of-text tokens at the start of a rendered prompt."""
-    dated: bool
+    dated: bool | None
     """The template asks for today's date; it is told `PINNED_DATE`."""
     template_kwargs: dict[str, Any] = field(default_factory=dict)
     """What the template is called with; part of every key."""
+
+    @property
+    def by_server(self) -> bool:
+        """Say that a server renders: no prompt's text, tokens or length are known here."""
+        return self.system_role == BY_SERVER
 
 
 def fold(messages: Sequence[Message]) -> tuple[Message, ...]:

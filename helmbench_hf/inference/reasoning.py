@@ -75,18 +75,21 @@ def answered(
     text: str,
     finish_reason: str,
     *,
-    opened: bool = False,
+    opened: bool | None = False,
     cached_tokens: int = 0,
     output_tokens: int = 0,
     label_logprobs: tuple[float, ...] | None = None,
 ) -> Completion:
-    """Make the completion of a request that an engine has run; every engine's results pass here."""
+    """Make the completion of a request that an engine has run; every engine's results pass here.
+
+    `opened` as for `split_reasoning`. A prompt that a server has rendered (no tokens) has no count and no hash.
+    """
     if request.labels:  # one step, cut off after it by intention
         status: CompletionStatus = "ok" if label_logprobs else "engine_error"
         answer, reasoning = text, ""
     else:
         # a grammar leaves no room for a closing mark: a constrained answer is all answer, whatever the prompt opened
-        status, answer, reasoning = outcome(text, finish_reason, opened and request.schema is None)
+        status, answer, reasoning = outcome(text, finish_reason, opened if request.schema is None else False)
     if status == "engine_error":
         return failed(request, f"The engine ended this request by itself ({finish_reason}).")
     return Completion(
@@ -99,7 +102,7 @@ def answered(
         prompt_tokens=len(request.tokens),
         cached_tokens=cached_tokens,
         output_tokens=output_tokens,
-        prompt_sha=tokens_sha(request.tokens),
+        prompt_sha=tokens_sha(request.tokens) if request.tokens else "",
         label_logprobs=label_logprobs,
     )
 

@@ -165,7 +165,8 @@ def _identity(scores: Json, manifest: Json) -> dict[str, Any]:
 def _citation(scores: Json, name: str, model: Json, when: str) -> str:
     origin, overall = scores["provenance"], figure(scores["headline"]["overall"]["score"])
     done, total = view.covered(scores)
-    identity = model.get("commit") or model.get("files_sha") or "identity not recorded"
+    told = f"served: {model['served']}" if model.get("served") else "identity not recorded"
+    identity = model.get("commit") or model.get("files_sha") or told
     judges = ", ".join(judge["id"] for judge in origin["judges"]) or "none"
     return (
         f"The HELMbench authors. {origin['benchmark']}: Harm-reduction Evaluation for LLMs & Mental-health, "

@@ -101,3 +101,17 @@ print(result.stdout)
     assert found["answers"] > found["cases"] > 0
     assert 0 < found["ideal cached fraction"] < 1
     assert found["chat template"]["system_role"] == "native"
+
+
+def test_plan_of_an_endpoint_needs_no_server_and_says_what_is_not_known() -> None:
+    command = ["plan", "--model", "endpoint:owner/model", "-e", "base_url=http://127.0.0.1:1/v1", "--design", "smoke"]
+    found = json.loads(runner.invoke(app, [*command, "--tokens-per-second", "9", "--json"]).stdout)
+    assert found["answers"] > found["cases"] > 0
+    assert found["answer tokens at most"] > 0
+    unknown = ("context window", "prompt tokens, first turns", "ideal cached fraction", "seconds at most")
+    assert [found[name] for name in unknown] == [None] * 4
+    text = runner.invoke(app, command).stdout
+    assert "owner/model, served: not verified" in text
+    assert "unknown: rendered by the server" in text
+    assert "length, cache and time are not known" in text
+    assert "Say where the server is" in runner.invoke(app, ["plan", "--model", "endpoint:owner/model"]).stderr

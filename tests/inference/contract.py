@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from helmbench_hf.inference.chat import ChatTemplate
-from helmbench_hf.inference.engine import Engine, Message, Request, Sampling, drive
+from helmbench_hf.inference.chat import Chat, ChatTemplate
+from helmbench_hf.inference.engine import Ability, Engine, Message, Request, Sampling, drive
 from helmbench_hf.inference.keys import tokens_sha
 from helmbench_hf.records import Completion
 
@@ -26,7 +26,7 @@ SCHEMA = json.dumps(
 )
 
 
-def ask(chat: ChatTemplate, name: str, text: str, prefill: str | None = None, **changes: Any) -> Request:
+def ask(chat: Chat, name: str, text: str, prefill: str | None = None, **changes: Any) -> Request:
     messages = (Message("system", "You help in a library."), Message("user", text))
     request = Request(name, name, messages, chat.render(messages, prefill), Sampling(max_tokens=160), prefill=prefill)
     return replace(request, **changes)
@@ -39,7 +39,7 @@ def run(engine: Engine, requests: Sequence[Request]) -> dict[str, Completion]:
     return saved
 
 
-def constrained_answers_parse(engine: Engine, chat: ChatTemplate) -> None:
+def constrained_answers_parse(engine: Engine, chat: Chat) -> None:
     requests = [ask(chat, str(number), f"Card {number} is lost.", schema=SCHEMA) for number in range(4)]
     for each in run(engine, requests).values():
         assert each.status == "ok"
@@ -65,40 +65,66 @@ def labels_have_an_honest_mass(engine: Engine, chat: ChatTemplate) -> None:
     assert math.isclose(first[1], swapped[0], abs_tol=0.1)
 
 
-def bad_prompts_are_typed_rows_among_good_ones(engine: Engine, chat: ChatTemplate) -> None:
+Bad = dict[str, tuple[Request, str]]
+"""By name: a request that cannot be run, and what must stand in the reason."""
+
+
+def bad_tokens(engine: Engine, chat: ChatTemplate) -> Bad:
+    """For engines that get the rendered prompt."""
     window = engine.describe().max_model_len
+    return {
+        "long": (ask(chat, "long", "x", tokens=(20,) * window), str(window)),
+        "empty": (ask(chat, "empty", "x", tokens=()), "empty"),
+        "no such token": (ask(chat, "no such token", "x", tokens=(10**7, 5)), ""),
+        "words": (ask(chat, "words", "x", "Verdict:", labels=("PASS", "FAIL")), "one token"),
+    }
+
+
+def bad_messages(engine: Engine, chat: Chat) -> Bad:
+    """For engines whose server renders the prompt."""
+    window = engine.describe().max_model_len
+    return {
+        "long": (ask(chat, "long", "a word " * window), str(window)),
+        "begun": (replace(ask(chat, "begun", "x"), prefill="Verdict:"), "begins no answers"),
+        "labels": (ask(chat, "labels", "x", labels=("A", "B")), "evidence"),
+    }
+
+
+def bad_prompts_are_typed_rows_among_good_ones(engine: Engine, chat: Chat, faults: Bad) -> None:
     short = Sampling(max_tokens=4)
     requests = [ask(chat, f"good {number}", f"Say the number {number}.", sampling=short) for number in range(12)]
     bad = {
-        "long": ask(chat, "long", "x", tokens=(20,) * window),
-        "empty": ask(chat, "empty", "x", tokens=()),
-        "broken": ask(chat, "broken", "x", tokens=(), refusal="The chat template breaks."),
-        "no such token": ask(chat, "no such token", "x", tokens=(10**7, 5)),
-        "no schema": ask(chat, "no schema", "x", schema="not json"),
-        "words": ask(chat, "words", "x", "Verdict:", labels=("PASS", "FAIL")),
+        **faults,
+        "broken": (ask(chat, "broken", "x", tokens=(), refusal="The chat template breaks."), "breaks"),
+        "no schema": (ask(chat, "no schema", "x", schema="not json"), ""),
     }
-    for place, request in enumerate(bad.values()):
+    for place, (request, _) in enumerate(bad.values()):
         requests.insert(2 * place + 1, request)
     done = run(engine, requests)
     assert Counter(each.status for each in done.values()) == {"refused": len(bad), "truncated": 12}
-    assert all(done[name].error for name in bad)
-    assert str(window) in done["long"].error
-    assert "empty" in done["empty"].error
-    assert "one token" in done["words"].error
+    for name, (_, reason) in bad.items():
+        assert done[name].error
+        assert reason in done[name].error
 
 
-def answers_are_counted_and_capped(engine: Engine, chat: ChatTemplate) -> None:
+def answers_are_capped(engine: Engine, chat: Chat) -> None:
+    request = ask(chat, "a", "Tell me a long story.", sampling=Sampling(max_tokens=9))
+    done = run(engine, [request])["a"]
+    assert (done.status, done.output_tokens, done.finish_reason) == ("truncated", 9, "length")
+    assert done.prompt_tokens > 9
+
+
+def prompts_are_counted_and_may_nearly_fill_the_window(engine: Engine, chat: ChatTemplate) -> None:
     request = ask(chat, "a", "Tell me a long story.", sampling=Sampling(max_tokens=9))
     nearly = ask(chat, "b", "x", tokens=request.tokens[:1] * (engine.describe().max_model_len - 3))
     done = run(engine, [request, nearly])
-    assert (done["a"].status, done["a"].output_tokens, done["a"].finish_reason) == ("truncated", 9, "length")
     assert done["a"].prompt_sha == tokens_sha(request.tokens)
     assert done["a"].prompt_tokens == len(request.tokens)
     assert done["b"].status in ("truncated", "ok")
     assert done["b"].output_tokens <= 3
 
 
-def drawing_follows_the_seed(engine: Engine, chat: ChatTemplate) -> None:
+def drawing_follows_the_seed(engine: Engine, chat: Chat) -> None:
     def drawn(seed: int) -> str:
         sampling = Sampling(temperature=1.0, top_p=0.95, top_k=50, min_p=0.01, max_tokens=10, seed=seed)
         return run(engine, [ask(chat, "a", "Invent a name for a ship.", sampling=sampling)])["a"].text
@@ -107,10 +133,9 @@ def drawing_follows_the_seed(engine: Engine, chat: ChatTemplate) -> None:
     assert len({drawn(seed) for seed in range(3)}) > 1
 
 
-def it_says_what_it_is(engine: Engine, name: str) -> None:
+def it_says_what_it_is(engine: Engine, name: str, dtype: str, abilities: set[Ability]) -> None:
     said = engine.describe()
     assert json.loads(json.dumps(asdict(said)))["name"] == name
-    assert said.dtype == "float32"
-    assert set(said.abilities) == {"schema", "label_logprobs"}
+    assert said.dtype == dtype
+    assert set(said.abilities) == abilities
     assert engine.capacity >= 2 * said.batch_limit
-    assert said.threads >= 1

@@ -3,12 +3,13 @@
 import json
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from helmbench_hf.inference.chat import PINNED_DATE, ChatError, ChatTemplate, fold
+from helmbench_hf.inference.chat import PINNED_DATE, ChatError, ChatTemplate, ServerTemplate, fold
 from helmbench_hf.inference.engine import EngineError, Message
 from tests.support.checkpoints import tiny_tokenizer
 
@@ -268,3 +269,20 @@ def test_a_model_without_tokenizer_json_loads_too(tmp_path: Path) -> None:
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
     it = ChatTemplate.load(str(tmp_path))
     assert "Be kind." in it.decode(it.render(TALK))
+
+
+def test_a_server_renders_and_says_nothing_of_it() -> None:
+    served = ServerTemplate({"enable_thinking": False})
+    assert served.facts.by_server
+    assert not chat(CHATML).facts.by_server
+    known = {"template_sha": "", "system_role": "unknown: rendered by the server", "folded": False}
+    known |= dict.fromkeys(("bos", "developer_role", "thinking"), "unknown")
+    unknown = dict.fromkeys(("thinking_switch", "opens_reasoning", "special_reasoning", "keeps_prefix", "dated"))
+    assert asdict(served.facts) == {**known, **unknown, "template_kwargs": {"enable_thinking": False}}
+    assert (served.render(TALK), served.count("one two"), served.key_kwargs()) == ((), 0, {"enable_thinking": False})
+    with pytest.raises(ChatError, match="empty"):
+        served.render((*TALK[:-1], Message("user", " ")))
+    with pytest.raises(ChatError, match="cannot be begun"):
+        served.render(TALK, "Verdict:")
+    with pytest.raises(EngineError, match="not known here"):
+        served.label_ids(("A", "B"))

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,6 +66,11 @@ def test_a_completion_carries_its_counts_and_its_prompts_hash() -> None:
     assert made.prompt_sha == tokens_sha((1, 2, 3))
 
 
+def test_a_prompt_that_a_server_rendered_has_no_hash() -> None:
+    made = answered(replace(REQUEST, tokens=()), "Yes.", "stop", opened=None)
+    assert (made.prompt_tokens, made.prompt_sha) == (0, "")
+
+
 def test_an_engines_own_end_is_its_failure() -> None:
     made = answered(REQUEST, "Yes", "abort")
     assert (made.status, made.text) == ("engine_error", "")
@@ -73,6 +80,7 @@ def test_an_engines_own_end_is_its_failure() -> None:
 def test_a_constrained_answer_is_all_answer_even_behind_an_open_reasoning_block() -> None:
     constrained = Request("k", "n", (), (1,), Sampling(max_tokens=5), schema="{}")
     assert answered(constrained, '{"a":1}', "stop", opened=True).text == '{"a":1}'
+    assert answered(constrained, '{"a":"</think>"}', "stop", opened=None).text == '{"a":"</think>"}'
     assert answered(REQUEST, '{"a":1}', "stop", opened=True).status == "truncated"
 
 

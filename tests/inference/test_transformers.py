@@ -30,11 +30,12 @@ def test_labels_have_an_honest_mass(engine: TransformersEngine, chat: ChatTempla
 
 
 def test_bad_prompts_are_typed_rows_among_good_ones(engine: TransformersEngine, chat: ChatTemplate) -> None:
-    contract.bad_prompts_are_typed_rows_among_good_ones(engine, chat)
+    contract.bad_prompts_are_typed_rows_among_good_ones(engine, chat, contract.bad_tokens(engine, chat))
 
 
 def test_answers_are_counted_and_capped(engine: TransformersEngine, chat: ChatTemplate) -> None:
-    contract.answers_are_counted_and_capped(engine, chat)
+    contract.answers_are_capped(engine, chat)
+    contract.prompts_are_counted_and_may_nearly_fill_the_window(engine, chat)
 
 
 def test_drawing_follows_the_seed(engine: TransformersEngine, chat: ChatTemplate) -> None:
@@ -42,7 +43,8 @@ def test_drawing_follows_the_seed(engine: TransformersEngine, chat: ChatTemplate
 
 
 def test_it_says_what_it_is(engine: TransformersEngine) -> None:
-    contract.it_says_what_it_is(engine, "transformers")
+    contract.it_says_what_it_is(engine, "transformers", "float32", {"schema", "label_logprobs"})
+    assert engine.describe().threads >= 1
 
 
 def test_only_what_is_drawn_alike_shares_a_batch(engine: TransformersEngine, chat: ChatTemplate) -> None:

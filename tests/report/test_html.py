@@ -240,6 +240,15 @@ def test_braces_in_texts_are_not_templates() -> None:
     assert Page(render(run)).all("h1")[0].words == "{{ 7*7 }}{% raw %}"
 
 
+def test_a_citation_says_what_names_the_model() -> None:
+    for model, name in (
+        ({"commit": "abc"}, "abc"),
+        ({"served": "not verified"}, "served: not verified"),
+        ({}, "identity not recorded"),
+    ):
+        assert f"Model tiny ({name});" in render(sample.sample_run(manifest={"model": {"id": "tiny", **model}}))
+
+
 def test_unknown_shapes_of_the_manifest_do_not_break_the_page() -> None:
     for manifest in ({}, {"model": "a name"}, {"times": None, "judges": []}, {"dataset": [1, {"a": 2}]}):
         assert "Unnamed model" in render(sample.sample_run(manifest=manifest))

@@ -1,0 +1,107 @@
+"""A whole run against a server: what is recorded, what goes on without the server, and where the key never is."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helmbench_hf.dataset.load import load_cases
+from helmbench_hf.generate.run import JOB, Ask, child
+from helmbench_hf.generate.turns import Settings
+from helmbench_hf.inference.engine import EngineError, EngineSpec
+from helmbench_hf.inference.host import run
+from helmbench_hf.inference.journal import Journal
+from helmbench_hf.run_folder import RunError, RunFolder
+from tests.generate.test_run import Ear
+from tests.support.chat_server import WINDOW, Body, ChatServer, Fate, Status
+
+KEY = "sk-0123456789abcdef"
+
+
+def ask(server: ChatServer, folder: Path, **engine: Any) -> Ask:
+    spec = EngineSpec.parse("endpoint:tiny", base_url=server.url, retries=0, **engine)
+    return Ask(run=str(folder), engine=spec, settings=Settings(), design="smoke")
+
+
+def go(asked: Ask) -> Counter[str]:
+    """Run the child's job in this process; give the completions by status after it."""
+    child(json.loads(json.dumps(asked.as_payload())), Ear())  # type: ignore[arg-type]
+    return Counter(completion.status for completion in Journal.read(Path(asked.run) / "completions").values())
+
+
+def test_a_run_is_answered_recorded_and_goes_on_without_its_server(tmp_path: Path) -> None:
+    turns = sum(len(case.turns) for case in load_cases("smoke").cases)
+    with ChatServer() as server:
+        asked = ask(server, tmp_path)
+        assert go(asked) == {"ok": turns}
+        assert len(server.conversations) == turns
+    manifest = RunFolder(tmp_path).manifest()
+    model, engine = manifest["model"], manifest["engine"]
+    assert (model["id"], model["served"], model["commit"], model["files_sha"]) == ("tiny", "not verified", "", "")
+    assert manifest["chat"]["system_role"] == "unknown: rendered by the server"
+    assert manifest["engine_label"] == "endpoint"
+    assert engine["device"] == server.url.removeprefix("http://").removesuffix("/v1")
+    assert (engine["extra"]["served"], engine["max_model_len"]) == ("tiny-chat", WINDOW)
+    assert "/models/owner" not in json.dumps(manifest)
+    assert all(
+        completion.prompt_tokens and not completion.prompt_sha for completion in Journal.read(tmp_path / "completions").values()
+    )
+    # nothing is missing, so nobody is asked
+    assert go(asked) == {"ok": turns}
+    with pytest.raises(EngineError, match="No server answers"):
+        go(replace(asked, reuse="never"))
+
+
+def test_neighbors_in_the_prefix_tree_are_asked_one_after_the_other(tmp_path: Path) -> None:
+    with ChatServer() as server:
+        go(ask(server, tmp_path, concurrency=1))
+        systems = [body["messages"][0]["content"] for body in server.conversations if len(body["messages"]) == 2]
+    assert systems == sorted(systems)
+
+
+def test_answers_of_another_model_under_the_same_name_must_not_mix(tmp_path: Path) -> None:
+    def fate(body: Body, number: int) -> Fate:
+        return Status(500) if "response_format" in body else None
+
+    with ChatServer(fate=fate) as server:
+        assert go(ask(server, tmp_path))["ok"] > 0
+    with ChatServer() as server:
+        for engine in ({"structured": "none"}, {}):
+            server.models["data"][0]["root"] = "owner/another"
+            with pytest.raises(RunError, match="another engine" if engine else "offers another model under the name tiny"):
+                go(ask(server, tmp_path, **engine))
+        server.models["data"][0]["root"] = "/elsewhere/tiny-chat"
+        assert set(go(ask(server, tmp_path))) == {"ok"}
+        server.models["data"] = [{"id": "other"}]
+        other = replace(ask(server, tmp_path), engine=EngineSpec.parse("endpoint:other", base_url=server.url))
+        with pytest.raises(RunError, match="another model"):
+            go(other)
+
+
+def test_the_key_is_in_no_file_event_or_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HELMBENCH_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_LOG", "debug")
+    events: list[dict[str, Any]] = []
+
+    def fate(body: Body, number: int) -> Fate:
+        said = {"error": {"message": f"Authorization: Bearer {KEY}"}}
+        if body["messages"][-1]["content"] == "Hello.":
+            return None
+        return Status(401 if len(server.asked) > 60 else 500 if len(server.asked) % 2 else 400, body=said)
+
+    with ChatServer(fate=fate) as server:
+        payload = replace(ask(server, tmp_path / "run", concurrency=2), limit=40).as_payload()
+        assert run(JOB, payload, events.append, log=tmp_path / "engine.log") == 1
+        assert {headers["authorization"] for headers in server.headers} == {f"Bearer {KEY}"}
+    assert "refuses the key (401): Authorization: Bearer ***" in events[-1]["message"]
+    assert "openai" in (tmp_path / "engine.log").read_text()
+    errors = [completion.error for completion in Journal.read(tmp_path / "run" / "completions").values()]
+    assert any("Bearer ***" in error for error in errors)
+    assert KEY not in json.dumps(events)
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or KEY not in path.read_text(), path
