@@ -70,7 +70,7 @@ def _sampling(model: ModelPreset) -> str:
     draw: Draw | str | None = model.sampling.thinking if model.thinking.default == "on" else model.sampling.plain
     if draw is None or isinstance(draw, str):
         return "unknown"
-    given = draw.model_dump(exclude_none=True, exclude={"source", "presence_penalty"})
+    given = draw.model_dump(exclude_none=True, exclude={"source"})
     return " ".join(f"{name}={value:g}" for name, value in given.items())
 
 

@@ -25,6 +25,7 @@ class Settings:
     top_k: int = 0
     min_p: float = 0.0
     repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
     seed: int = 0
     draws: int = 1
     """Answers per case, draw d with the seed `seed` + d; with temperature 0 more than one is refused."""
@@ -153,6 +154,7 @@ class Conversations:
             top_k=chosen.top_k,
             min_p=chosen.min_p,
             repetition_penalty=chosen.repetition_penalty,
+            presence_penalty=chosen.presence_penalty,
             max_tokens=case.max_tokens + chosen.thinking_tokens,
             seed=None if chosen.temperature == 0 else chosen.seed + draw,
         )

@@ -42,6 +42,7 @@ class Sampling:
     """0 means no limit."""
     min_p: float = 0.0
     repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
     max_tokens: int
     """Budget of the answer in tokens, reasoning included; the engine lowers it to what the context leaves."""
     seed: int | None = None

@@ -14,7 +14,7 @@ MARK = "preset:"
 PROMPT_ROOM = 8192
 """Tokens of the window beside the budget of thinking: prompt and answer. Published contexts are far longer, and an engine
 that must hold one whole context does not start for want of memory."""
-SAMPLED = ("temperature", "top_p", "top_k", "min_p")
+SAMPLED = ("temperature", "top_p", "top_k", "min_p", "presence_penalty")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,6 @@ class Filled:
         parts += [f"{name}={value}" for name, value in record["filled"].items()]
         parts += [f"{name} as given" for name in record["given"]]
         parts += [f"{name} unknown" for name in record["unknown"]]
-        parts += [f"{name}={value} not applied" for name, value in record["not_applied"].items()]
         return ", ".join(parts)
 
 
@@ -61,7 +60,6 @@ def fill_model(
     else:
         known |= {field: value for field in SAMPLED if (value := getattr(draw, field)) is not None}
     settings = _open(known, given_settings)
-    penalty = None if draw is None or isinstance(draw, str) else draw.presence_penalty
     budget = preset.thinking.tokens if thinks else 0
     if budget is None or isinstance(budget, str):
         unknown.append("thinking_tokens")
@@ -73,7 +71,6 @@ def fill_model(
     record = {
         **_record(presets, f"models/{preset.slug}.yaml", f"{preset.slug}@{key}", size),
         "unknown": unknown + [field for field in ("context", "gpus") if getattr(size, field) == "unknown"],
-        "not_applied": {"presence_penalty": penalty} if penalty else {},
     }
     return _filled(preset, size, _open(engine, given_engine), settings, [*known, *engine], record)
 
@@ -88,7 +85,7 @@ def fill_judge(presets: Presets, slug: str, given: Iterable[str]) -> tuple[Judge
     if judge.thinking is not None:
         engine["thinking"] = judge.thinking
     unknown = [field for field in ("context", "gpus") if getattr(size, field) == "unknown"]
-    record = {**_record(presets, f"judges/{slug}.yaml", slug, size), "unknown": unknown, "not_applied": {}}
+    record = {**_record(presets, f"judges/{slug}.yaml", slug, size), "unknown": unknown}
     record["model"] = f"{judge.model}@{judge.size}"
     record["model_sha256"] = presets.files[f"models/{judge.model}.yaml"]
     return judge, _filled(preset, size, _open(engine, given), {}, list(engine), record)

@@ -94,6 +94,8 @@ def _turn(
             "top_k": sampling.top_k,
             "min_p": float(sampling.min_p) + 0.0,
             "repetition_penalty": float(sampling.repetition_penalty) + 0.0,
+            # named only where there is one: keys that were made before it was known stay what they are
+            **({"presence_penalty": float(sampling.presence_penalty)} if sampling.presence_penalty else {}),
             "max_tokens": sampling.max_tokens,
             "seed": sampling.seed,
         },

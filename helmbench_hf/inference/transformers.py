@@ -6,7 +6,7 @@ About twelve times slower than vLLM on the same machine (engineering review, sec
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import Any
 
@@ -187,6 +187,8 @@ class TransformersEngine:
             pad_token_id=self._pad_id(),
         )
         masks = LogitsProcessorList()
+        if want.presence_penalty:
+            masks.append(penalize_presence(width, want.presence_penalty))
         if batch[0].schema is not None:
             from xgrammar.contrib.hf import LogitsProcessor
 
@@ -216,3 +218,19 @@ class TransformersEngine:
     def _pad_id(self) -> int:
         pad = self._tokenizer.pad_token_id
         return int(pad if pad is not None else (self._ends() or [0])[0])
+
+
+def penalize_presence(width: int, penalty: float) -> Callable[[Any, Any], Any]:
+    """Lower the logits of tokens that the answer holds by `penalty`, as vLLM and the OpenAI API define it: not the prompt's.
+
+    `width` is the length of the padded prompts in tokens. Takes ids of shape (requests, so far) and logits of shape
+    (requests, vocabulary).
+    """
+
+    def process(input_ids: Any, scores: Any) -> Any:
+        import torch
+
+        present = torch.zeros_like(scores).scatter_(1, input_ids[:, width:], 1.0)
+        return scores - penalty * present
+
+    return process

@@ -121,6 +121,7 @@ class VllmEngine:
             top_k=want.top_k,
             min_p=want.min_p,
             repetition_penalty=want.repetition_penalty,
+            presence_penalty=want.presence_penalty,
             max_tokens=min(want.max_tokens, room),
             seed=want.seed,
             skip_special_tokens=not self._chat.facts.special_reasoning,

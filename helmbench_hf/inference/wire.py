@@ -148,7 +148,7 @@ def body(request: Request, model: str, structured: Structured, kwargs: dict[str,
     """
     want = request.sampling
     usual = Sampling(max_tokens=want.max_tokens)
-    names = ("top_p", "top_k", "min_p", "repetition_penalty")
+    names = ("top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty")
     more = {name: value for name in names if (value := getattr(want, name)) != getattr(usual, name) or owner in FILLS_IN}
     if more.get("top_k") == 0:
         more["top_k"] = -1  # no limit, in the way that all three read; SGLang refuses 0

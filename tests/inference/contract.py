@@ -133,6 +133,14 @@ def drawing_follows_the_seed(engine: Engine, chat: Chat) -> None:
     assert len({drawn(seed) for seed in range(3)}) > 1
 
 
+def presence_is_penalized(engine: Engine, chat: Chat) -> None:
+    def answer(penalty: float) -> str:
+        sampling = Sampling(max_tokens=24, presence_penalty=penalty)
+        return run(engine, [ask(chat, "a", "Say the word card again and again.", sampling=sampling)])["a"].text
+
+    assert answer(0.0) == answer(0.0) != answer(2.0)
+
+
 def it_says_what_it_is(engine: Engine, name: str, dtype: str, abilities: set[Ability]) -> None:
     said = engine.describe()
     assert json.loads(json.dumps(asdict(said)))["name"] == name

@@ -74,6 +74,7 @@ def everything() -> dict[str, str]:
         "top_k": 5,
         "min_p": 0.1,
         "repetition_penalty": 1.1,
+        "presence_penalty": 0.5,
         "max_tokens": 101,
         "seed": 0,
     }
@@ -126,7 +127,7 @@ def test_keys_differ_where_messages_differ(one: tuple[Message, ...], two: tuple[
     assert (request_key(CONTEXT, one, SAMPLING) == request_key(CONTEXT, two, SAMPLING)) == (one == two)
 
 
-@given(st.sampled_from(["temperature", "top_p", "min_p", "repetition_penalty"]))
+@given(st.sampled_from(["temperature", "top_p", "min_p", "repetition_penalty", "presence_penalty"]))
 def test_a_number_means_the_same_however_it_is_written(name: str) -> None:
     def key(value: float) -> str:
         return request_key(CONTEXT, MESSAGES, dataclasses.replace(SAMPLING, **{name: value}))

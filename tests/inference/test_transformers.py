@@ -2,7 +2,7 @@ import pytest
 
 from helmbench_hf.inference.chat import ChatTemplate
 from helmbench_hf.inference.engine import EngineSpec, Message, Request, Sampling, open_engine
-from helmbench_hf.inference.transformers import TransformersEngine
+from helmbench_hf.inference.transformers import TransformersEngine, penalize_presence
 from tests.inference import contract
 from tests.support.checkpoints import smollm2_path
 
@@ -40,6 +40,15 @@ def test_answers_are_counted_and_capped(engine: TransformersEngine, chat: ChatTe
 
 def test_drawing_follows_the_seed(engine: TransformersEngine, chat: ChatTemplate) -> None:
     contract.drawing_follows_the_seed(engine, chat)
+    contract.presence_is_penalized(engine, chat)
+
+
+def test_presence_is_of_the_answer_alone() -> None:
+    import torch
+
+    ids = torch.tensor([[0, 1, 2, 2], [3, 3, 0, 1]])  # two prompts of two tokens, two answered each
+    scores = penalize_presence(2, 1.5)(ids, torch.zeros(2, 4))
+    assert scores.tolist() == [[0.0, 0.0, -1.5, 0.0], [-1.5, -1.5, 0.0, 0.0]]
 
 
 def test_it_says_what_it_is(engine: TransformersEngine) -> None:

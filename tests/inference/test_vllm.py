@@ -49,6 +49,7 @@ class TestOnSmolLM2:
 
     def test_drawing_follows_the_seed(self, engine: VllmEngine, chat: ChatTemplate) -> None:
         contract.drawing_follows_the_seed(engine, chat)
+        contract.presence_is_penalized(engine, chat)
 
     def test_it_says_what_it_is(self, engine: VllmEngine) -> None:
         contract.it_says_what_it_is(engine, "vllm", "float32", {"schema", "label_logprobs"})

@@ -35,16 +35,18 @@ def test_messages_go_as_messages() -> None:
 
 
 def test_what_is_not_usual_goes_along() -> None:
-    drawn = Sampling(temperature=0.7, top_p=0.9, top_k=20, min_p=0.1, repetition_penalty=1.1, max_tokens=7, seed=3)
+    drawn = Sampling(
+        temperature=0.7, top_p=0.9, top_k=20, min_p=0.1, repetition_penalty=1.1, presence_penalty=0.5, max_tokens=7, seed=3
+    )
     sent = asked(drawn, enable_thinking=False)
     assert (sent["temperature"], sent["seed"]) == (0.7, 3)
-    more = {"top_p": 0.9, "top_k": 20, "min_p": 0.1, "repetition_penalty": 1.1}
+    more = {"top_p": 0.9, "top_k": 20, "min_p": 0.1, "repetition_penalty": 1.1, "presence_penalty": 0.5}
     assert sent["extra_body"] == {**more, "chat_template_kwargs": {"enable_thinking": False}}
 
 
 @pytest.mark.parametrize("owner", ["vllm", "sglang", "llamacpp"])
 def test_a_server_that_fills_in_what_is_left_out_gets_everything(owner: str) -> None:
-    usual = {"top_p": 1.0, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0}
+    usual = {"top_p": 1.0, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0, "presence_penalty": 0.0}
     assert asked(Sampling(max_tokens=7), owner=owner)["extra_body"] == usual
 
 
