@@ -137,6 +137,9 @@ class EngineSpec:
     max_model_len: int | None = None
     max_num_seqs: int | None = None
     tensor_parallel_size: int = 1
+    """GPUs of one engine, all in one machine."""
+    replicas: int | None = None
+    """None: one engine in this process. n: n engines side by side in Ray; 0: as many as there are GPUs for. No key holds it."""
     gpu_memory_utilization: float | None = None
     seed: int = 0
     template_kwargs: dict[str, Any] = field(default_factory=dict)
@@ -154,6 +157,11 @@ class EngineSpec:
                 "Behind an endpoint the server renders the prompt, so nobody can see here whether thinking is switched. "
                 "Switch it on the server, or run the model with vllm: or transformers:."
             )
+        for name, value, least in (("replicas", self.replicas, 0), ("tensor_parallel_size", self.tensor_parallel_size, 1)):
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise EngineError(f"{name} is a whole number from {least} on, not {value!r}.")
+        if self.replicas is not None and self.kind == "endpoint":
+            raise EngineError("Behind an endpoint the server places its model; replicas are for vllm: and transformers:.")
 
     @classmethod
     def parse(cls, text: str, **options: Any) -> Self:
@@ -167,7 +175,7 @@ class EngineSpec:
         if kind is None or not model:
             raise EngineError(
                 f"{text!r} names no engine. Write vllm:MODEL or transformers:MODEL (a folder or a Hub id), or endpoint:NAME "
-                "(a model that a server offers)."
+                "(a model that a server offers). For Ray, add replicas to one of the first two."
             )
         if kind == "endpoint":
             own = {name: options.pop(name) for name in set(options) - {item.name for item in fields(cls)}}
@@ -197,6 +205,10 @@ def shown_name(model: str) -> str:
 
 def open_engine(spec: EngineSpec) -> Engine:
     """Load the model; seconds to minutes. Raises `EngineError` with a sentence where that cannot be."""
+    if spec.replicas is not None:
+        from helmbench_hf.inference.ray import RayEngine
+
+        return RayEngine(spec)
     match spec.kind:
         case "vllm":
             from helmbench_hf.inference.vllm import VllmEngine
