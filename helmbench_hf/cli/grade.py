@@ -17,8 +17,10 @@ from helmbench_hf.cli.run import (
     ModelRevision,
     Part,
     Repeats,
+    Replicas,
     Run,
     Set,
+    TensorParallel,
     Thinking,
     child_job,
     generate,
@@ -40,11 +42,11 @@ Judges = Annotated[
 ]
 
 
-def judge_spec(text: str, thinking: str | None = None) -> JudgeSpec:
+def judge_spec(text: str, thinking: str | None = None, **machine: int | None) -> JudgeSpec:
     """Read `MODEL,id=..,family=..,mode=auto|fast|evidence,orders=1|2,NAME=VALUE..`; other names are engine settings.
 
     The id is the model's name, the family the letters that it begins with, unless they are given. `preset:JUDGE` fills in
-    what is not given. `thinking` is for judges that do not say it themselves.
+    what is not given. `thinking` and `machine` (replicas, tensor_parallel_size) are for judges that do not say it themselves.
     """
     from helmbench_hf.cli.run import DEMO, DEMO_DTYPE, pairs
     from helmbench_hf.demo_model import demo_model_path
@@ -52,7 +54,8 @@ def judge_spec(text: str, thinking: str | None = None) -> JudgeSpec:
     from helmbench_hf.inference.engine import split_model
 
     model, *settings = text.split(",")
-    given = {**({"thinking": thinking} if thinking else {}), **pairs(settings)}
+    common: dict[str, Any] = {} if split_model(model)[0] == "endpoint" else machine
+    given = {**{name: value for name, value in {"thinking": thinking, **common}.items() if value is not None}, **pairs(settings)}
     preset: dict[str, Any] = {}
     if named := preset_name(model):
         model, filled, preset = _judge_preset(*named, given)
@@ -78,14 +81,20 @@ def _judge_preset(engine: str, name: str, given: dict[str, Any]) -> tuple[str, d
     return f"{engine}{filled.model}", {**own, **filled.engine}, dict(filled.record)
 
 
-def grade(run: ExistingRun, judge: Judges = None, thinking: Thinking = None) -> None:
+def grade(
+    run: ExistingRun,
+    judge: Judges = None,
+    thinking: Thinking = None,
+    replicas: Replicas = None,
+    tensor_parallel: TensorParallel = None,
+) -> None:
     """Let each judge read the answers, one after the other; stop it whenever you like, the same command goes on."""
     from helmbench_hf.grading.run import JOB, payload
     from helmbench_hf.run_folder import RunFolder
 
     try:
         RunFolder(run).manifest()
-        specs = [judge_spec(text, thinking) for text in judge or []]
+        specs = [judge_spec(text, thinking, replicas=replicas, tensor_parallel_size=tensor_parallel) for text in judge or []]
     except ours() as error:
         fail(error)
     if len({spec.id for spec in specs}) < len(specs):
@@ -112,12 +121,18 @@ def run_all(
     settings: Set = None,
     repeats: Repeats = None,
     shard: Part = None,
+    replicas: Replicas = None,
+    tensor_parallel: TensorParallel = None,
 ) -> None:
-    """Generate, grade, score and report; each stage goes on where it stopped. --thinking is the model's, not a judge's."""
+    """Generate, grade, score and report; each stage goes on where it stopped.
+
+    --thinking is the model's, not a judge's. --replicas and --tensor-parallel are for the model and for the judges that say
+    nothing else (`--judge MODEL,replicas=2`).
+    """
     generate(
         run=run, model=model, design=design, dataset=dataset, revision=revision, only=only, limit=limit,
         free_form=free_form, thinking=thinking, model_revision=model_revision, engine=engine, settings=settings,
-        repeats=repeats, shard=shard,
+        repeats=repeats, shard=shard, replicas=replicas, tensor_parallel=tensor_parallel,
     )  # fmt: skip
-    grade(run=run, judge=judge)
+    grade(run=run, judge=judge, replicas=replicas, tensor_parallel=tensor_parallel)
     report(run=run)

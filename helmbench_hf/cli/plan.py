@@ -14,7 +14,20 @@ import typer
 
 from helmbench_hf.cli.content import Dataset, Design, Json, Limit, Only, Revision, fail
 from helmbench_hf.cli.progress import seconds
-from helmbench_hf.cli.run import EngineOptions, FreeForm, Model, ModelRevision, Set, Thinking, build_ask, ours
+from helmbench_hf.cli.run import (
+    EngineOptions,
+    FreeForm,
+    Model,
+    ModelRevision,
+    Part,
+    Repeats,
+    Replicas,
+    Set,
+    TensorParallel,
+    Thinking,
+    build_ask,
+    ours,
+)
 
 if TYPE_CHECKING:
     from helmbench_hf.generate.run import Ask, Prepared
@@ -36,19 +49,26 @@ def plan(
     model_revision: ModelRevision = None,
     engine: EngineOptions = None,
     settings: Set = None,
+    repeats: Repeats = None,
+    shard: Part = None,
+    replicas: Replicas = None,
+    tensor_parallel: TensorParallel = None,
     tokens_per_second: Annotated[
         float | None,
-        typer.Option("--tokens-per-second", help="Output speed of your machine; gives a time (prompts: ten times it)."),
+        typer.Option("--tokens-per-second", help="Output speed of one engine; gives a time (prompts: ten times it)."),
     ] = None,
     block_size: Annotated[
         int, typer.Option("--block-size", help="Prefix-cache block in tokens (GPU 16, CPU 32).")
     ] = DEFAULT_BLOCK,
     as_json: Json = False,
 ) -> None:
-    """Say what a run will ask: answers, tokens, judge calls, prefix sharing, disk, and what the chat template does."""
+    """Say what a run will ask: answers, tokens, judge calls, prefix sharing, disk, and what the chat template does.
+
+    With the options of the run itself: --shard, --repeats and --replicas count here as they do there.
+    """
     ask = build_ask(
-        Path("unused"), model, model_revision, engine, settings, free_form, thinking,
-        design=design, dataset=dataset, revision=revision, only=only, limit=limit,
+        Path("unused"), model, model_revision, engine, settings, free_form, thinking, repeats, replicas, tensor_parallel,
+        design=design, dataset=dataset, revision=revision, only=only, limit=limit, shard=shard,
     )  # fmt: skip
     try:
         from helmbench_hf.generate.run import prepare
@@ -74,7 +94,8 @@ def _figures(ask: Ask, prepared: Prepared, block_size: int, rate: float | None) 
     later = {
         r.key: [prepared.model.template.count(turn) + 16 for turn in c.turns[1:]] for r, c in zip(requests, cases, strict=True)
     }
-    speed = Speed(prefill=10 * rate, answer=rate) if rate else None
+    engines = ask.engine.replicas or 1
+    speed = Speed(prefill=10 * rate * engines, answer=rate * engines) if rate else None
     reasoning = ask.settings.thinking_tokens
     made = make_plan(
         requests,
@@ -93,6 +114,10 @@ def _figures(ask: Ask, prepared: Prepared, block_size: int, rate: float | None) 
         "preset": ask.preset,
         "unlike the preset": _unlike(ask, prepared),
         "context window": window,
+        "replicas": ask.engine.replicas,
+        "tensor parallel": ask.engine.tensor_parallel_size,
+        "shard": ask.shard,
+        "repeats": ask.settings.draws,
         "cases": len(prepared.cases),
         "modes": dict(Counter(case.mode for case in prepared.cases)),
         "answers": talks.planned_turns,
@@ -191,12 +216,15 @@ def _text(found: dict[str, Any]) -> str:
     """The figures as lines, and what the probes of the template mean in words."""
     facts, dataset, model = found["chat template"], found["dataset"], found["model"]
     modes = ", ".join(f"{count} {mode}" for mode, count in found["modes"].items())
+    part = f", shard {found['shard']}" if found["shard"] else ""
+    times = f", each case {found['repeats']} times" if found["repeats"] > 1 else ""
     lines = [
         f"dataset    {dataset['name']} {dataset['version']} {dataset['design']}, content {dataset['content_sha256'][:16]}",
         f"model      {model['id']}, {_model_facts(model, facts)}",
         *_template_lines(facts),
-        f"cases      {found['cases']} ({modes})",
-        f"answers    {found['answers']}; judge calls at most {found['judge calls per judge, at most']} per judge",
+        *_replica_lines(found),
+        f"cases      {found['cases']} ({modes}){part}",
+        f"answers    {found['answers']}{times}; judge calls at most {found['judge calls per judge, at most']} per judge",
         *_token_lines(found),
         f"disk       at most {found['disk at most, bytes'] / 1e6:.1f} MB",
     ]
@@ -210,6 +238,13 @@ def _text(found: dict[str, Any]) -> str:
     for name, what in warned.items():
         lines += [f"warning    {key}: {value} {what}".rstrip() for key, value in found[name].items()]
     return "\n".join(lines)
+
+
+def _replica_lines(found: dict[str, Any]) -> list[str]:
+    if found["replicas"] is None:
+        return []
+    count = found["replicas"] or "as many as there are GPUs for"
+    return [f"replicas   {count} in Ray, each on {found['tensor parallel']} GPU(s) of one machine, or on a share of its cores"]
 
 
 def _model_facts(model: dict[str, Any], facts: dict[str, Any]) -> str:

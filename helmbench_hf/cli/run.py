@@ -35,9 +35,24 @@ EngineOptions = Annotated[
     typer.Option(
         "--engine",
         "-e",
-        help="Engine setting NAME=VALUE, e.g. max_model_len=8192, dtype=bfloat16, tensor_parallel_size=2; of an endpoint: "
+        help="Engine setting NAME=VALUE, e.g. max_model_len=8192, dtype=bfloat16, tensor_parallel_size=2; `ray` alone is "
+        "--replicas 0; of an endpoint: "
         "base_url=http://127.0.0.1:8000/v1, concurrency=32, timeout=600, retries=4, structured=json_schema|guided_json|none.",
     ),
+]
+RAY = "ray"
+"""`--engine ray`: as many replicas as there are GPUs for, unless `--replicas` says how many."""
+Replicas = Annotated[
+    int | None,
+    typer.Option(
+        "--replicas",
+        min=0,
+        help="Engines side by side, placed by Ray on this machine's GPUs or the cluster of RAY_ADDRESS; 0: as many as there are "
+        "GPUs for. Changes no key: such a run goes on without Ray, and the other way round.",
+    ),
+]
+TensorParallel = Annotated[
+    int | None, typer.Option("--tensor-parallel", min=1, help="GPUs of each engine; the same as -e tensor_parallel_size=T.")
 ]
 Set = Annotated[
     list[str] | None,
@@ -89,6 +104,20 @@ def pairs(options: list[str] | None) -> dict[str, Any]:
     return found
 
 
+def engine_settings(options: list[str] | None, **named: Any) -> dict[str, Any]:
+    """`--engine` and the engine settings that have an option of their own, where that was given."""
+    options = options or []
+    given = pairs([option for option in options if option != RAY])
+    for name, value in named.items():
+        if value is not None and given.setdefault(name, value) != value:
+            fail(
+                f"--engine {name}={given[name]} and the option of its own ({value}) contradict each other; leave one of them out"
+            )
+    if RAY in options:
+        given.setdefault("replicas", 0)
+    return given
+
+
 def engine_spec(model: str, revision: str | None, given: dict[str, Any]) -> Any:
     """The engine that the options describe; `demo` stands for the demo model's checkpoint."""
     from helmbench_hf.demo_model import demo_model_path
@@ -114,6 +143,8 @@ def build_ask(
     free_form: bool,
     thinking: str | None = None,
     repeats: int | None = None,
+    replicas: int | None = None,
+    tensor_parallel: int | None = None,
     **rest: Any,
 ) -> Ask:
     """What to ask, from the options and what a preset fills in; leaves with a sentence where they make no sense."""
@@ -123,9 +154,8 @@ def build_ask(
 
     if rest.get("reuse", "missing") not in REUSE:
         fail(f"--reuse is one of {', '.join(REUSE)}")
-    given, sampling, record = pairs(engine), pairs(settings), None
-    if thinking is not None:
-        given["thinking"] = thinking
+    given = engine_settings(engine, thinking=thinking, replicas=replicas, tensor_parallel_size=tensor_parallel)
+    sampling, record = pairs(settings), None
     if repeats is not None and sampling.setdefault("draws", repeats) != repeats:
         fail(f"--repeats {repeats} and --set draws={sampling['draws']} contradict each other; leave one of them out")
     try:
@@ -182,6 +212,8 @@ def generate(
     settings: Set = None,
     repeats: Repeats = None,
     shard: Part = None,
+    replicas: Replicas = None,
+    tensor_parallel: TensorParallel = None,
 ) -> None:
     """Let the model answer; stop it whenever you like, the same command goes on."""
     from helmbench_hf.generate.run import JOB
@@ -192,7 +224,7 @@ def generate(
         _policy(run, model.removeprefix(POLICY), design, dataset, revision, only, limit)
         return
     ask = build_ask(
-        run, model, model_revision, engine, settings, free_form, thinking, repeats,
+        run, model, model_revision, engine, settings, free_form, thinking, repeats, replicas, tensor_parallel,
         design=design, dataset=dataset, revision=revision, only=only, limit=limit, shard=shard, reuse=reuse,
     )  # fmt: skip
     child_job(JOB, ask.as_payload(), "answers", run / "engine.log")

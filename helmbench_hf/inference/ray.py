@@ -14,6 +14,7 @@ import secrets
 import signal
 import sys
 import threading
+import time
 from collections import Counter, deque
 from dataclasses import replace
 from typing import Any
@@ -30,6 +31,8 @@ STARTS = 2
 """The same for a replica that was never up: what kills it while it loads will mostly do so again."""
 PLACE_SECONDS = 600.0
 """How long Ray may look for room while no replica is up."""
+QUEUE_SECONDS = 60.0
+"""How long those that are up wait for the rest to find room; what others hold on a shared cluster may be free much later."""
 STORE_BYTES = 100 << 20
 """Ray's object store on a local cluster; completions are small, and the default would be a third of the memory."""
 GOES_ON = "What had ended is in the journal; the same command goes on from there."
@@ -49,17 +52,17 @@ class RayEngine:
         # every machine takes the commit that the keys name, whatever its own copy of the branch says
         self._spec = replace(spec, replicas=None, revision=where.commit or spec.revision, extra={**extra, **spec.extra})
         self._opener = opener
-        self._own = not os.environ.get("RAY_ADDRESS")
         self._scratch = Scratch()
         self._homes = Homes()
         self._waiting: deque[Request] = deque()
         self._seats: list[Seat] = []
         atexit.register(self.close)
         try:
-            _connect(self._own, str(self._scratch.path))
+            _connect(str(self._scratch.path))
             self._seats = self._place(spec.replicas or 0)
-            while not self._ready():
-                self._events()
+            began = time.monotonic()
+            while not self._ready(time.monotonic() - began):
+                self._events(patience=1.0)
         except BaseException:
             self.close()
             raise
@@ -130,21 +133,21 @@ class RayEngine:
         actors = [made.options(**needs).remote() for _ in range(count)]
         return [Seat(number, actor, _life_of(actor)) for number, actor in enumerate(actors, 1)]
 
-    def _ready(self) -> bool:
-        """Say whether to begin: some are up, and none is about to be; on a shared cluster the rest may be queued for long."""
+    def _ready(self, waited: float) -> bool:
+        """Say whether to begin, `waited` seconds after the replicas were asked for: some are up, and none is about to be."""
         states = {seat.state for seat in self._seats}
-        return "up" in states and "loading" not in states and not (self._own and "placing" in states)
+        return "up" in states and "loading" not in states and not ("placing" in states and waited < QUEUE_SECONDS)
 
-    def _events(self) -> list[Completion]:
-        """Wait for the next thing that happens to any replica, and give what has ended by it."""
+    def _events(self, patience: float | None = None) -> list[Completion]:
+        """Wait for the next thing that happens to any replica, at most `patience` seconds, and give what has ended by it."""
         import ray
 
         seats = [seat for seat in self._seats if seat.state != "gone"]
         if not seats:
             raise EngineError(self._all_gone())
         idle = all(seat.state == "placing" for seat in seats)
-        happened, _ = ray.wait([seat.wait for seat in seats], timeout=PLACE_SECONDS if idle else None)
-        if not happened:
+        happened, _ = ray.wait([seat.wait for seat in seats], timeout=PLACE_SECONDS if idle else patience)
+        if idle and not happened:
             raise EngineError(
                 f"Ray found no room for a replica in {PLACE_SECONDS / 60:.0f} minutes: others may hold its GPUs or cores. "
                 f"See `ray status`. {GOES_ON}"
@@ -247,10 +250,11 @@ def _first(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0] if lines else ''}"[:300]
 
 
-def _connect(own: bool, folder: str) -> None:
+def _connect(folder: str) -> None:
     """Start a cluster of this machine that listens on the loopback alone and keeps quiet, or join the one of RAY_ADDRESS."""
+    address = os.environ.get("RAY_ADDRESS", "")
     wanted = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_DEDUP_LOGS": "1"}
-    if own:
+    if not address:
         # the second name is Ray's switch of addresses that other machines can reach; the token is for this run alone
         wanted |= {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     for name, value in wanted.items():
@@ -259,7 +263,6 @@ def _connect(own: bool, folder: str) -> None:
         import ray
     except ImportError as error:
         raise EngineError("Ray is not installed. Install `helmbench-hf[ray]`, or leave --replicas out.") from error
-    address = os.environ.get("RAY_ADDRESS", "")
     if address.startswith("ray://"):
         raise EngineError(
             f"RAY_ADDRESS {address} is a Ray client's. Run this on a machine of the cluster itself: RAY_ADDRESS=auto."
@@ -268,9 +271,9 @@ def _connect(own: bool, folder: str) -> None:
     main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM)
     try:
-        ray.init(address=None if own else address, logging_level="ERROR", **(local if own else {}))
+        ray.init(address=address or None, logging_level="ERROR", **({} if address else local))
     except Exception as error:  # Ray raises a dozen types here; the person needs one sentence
-        what = "start on this machine" if own else f"join the cluster at RAY_ADDRESS={address}"
+        what = f"join the cluster at RAY_ADDRESS={address}" if address else "start on this machine"
         raise EngineError(f"Ray cannot {what}: {_first(error)}") from error
     finally:
         if main:  # Ray takes SIGTERM for itself; here it asks a run to stop and finish what is live

@@ -19,7 +19,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the child processes would have been told."""
     found: list[dict[str, Any]] = []
     monkeypatch.setattr(run, "child_job", lambda job, payload, title, log: found.append(payload))
-    monkeypatch.setattr(grade, "grade", lambda run, judge: None)
+    monkeypatch.setattr(grade, "grade", lambda run, judge, **machine: found.append({"judge": judge, **machine}))
     monkeypatch.setattr(grade, "report", lambda run: None)
     return found
 

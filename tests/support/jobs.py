@@ -12,11 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from helmbench_hf.inference.engine import EngineError, Message, Request, Sampling, drive
+from helmbench_hf.inference.engine import Engine, EngineError, Message, Request, Sampling, drive
 from helmbench_hf.inference.host import Reporter
 from helmbench_hf.inference.journal import Journal, RunLock
 from helmbench_hf.inference.keys import KeyContext, request_key, turn_key
+from helmbench_hf.inference.ray import RayEngine
 from helmbench_hf.records import Completion
+from tests.support import replicas
 from tests.support.fake_engine import FakeEngine
 
 CONTEXT = KeyContext(model={"files": "fake"}, template_sha="none", engine="fake 1.0")
@@ -32,7 +34,7 @@ def answer(payload: dict[str, Any], reporter: Reporter) -> int:
     with RunLock.acquire(Path(payload["folder"])):
         reporter.emit({"event": "started", "pid": os.getpid(), "waited": time.monotonic() - began})
         known = Journal.read(Path(payload["folder"]) / "journal")
-        engine = FakeEngine(delay=payload["delay"], seed=os.getpid())
+        engine = _engine(payload)
 
         def first() -> Iterator[Request]:
             for number in range(payload["conversations"]):
@@ -61,6 +63,13 @@ def answer(payload: dict[str, Any], reporter: Reporter) -> int:
             driven = drive(engine, first(), follow_up, save, stop=reporter.stopping)
         reporter.emit({"event": "done", "saved": driven.saved, "stopped": driven.stopped})
     return 0
+
+
+def _engine(payload: dict[str, Any]) -> Engine:
+    """A fake engine in this process, or as many as `replicas` says in Ray."""
+    if not payload.get("replicas"):
+        return FakeEngine(delay=payload["delay"], seed=os.getpid())
+    return RayEngine(replicas.spec(Path(payload["folder"]), payload["replicas"], delay=payload["delay"]), replicas.OPENER)
 
 
 def sleep(payload: dict[str, Any], reporter: Reporter) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from helmbench_hf.inference.engine import EngineDescription, EngineError, EngineSpec, Request
 from tests.support.fake_engine import FakeEngine, Fate
@@ -12,6 +14,14 @@ from tests.support.fake_engine import FakeEngine, Fate
 OPENER = "tests.support.replicas:fake"
 POISON = "poison"
 """A request of a name that begins so kills the process that answers it, every time."""
+
+
+def spec(folder: Path, replicas: int, **options: Any) -> EngineSpec:
+    """A spec of fake replicas; `folder` is made to look like a model's."""
+    model = folder / "no-model"
+    model.mkdir(exist_ok=True)
+    (model / "config.json").write_text("{}")
+    return EngineSpec(kind="vllm", model=str(model), replicas=replicas, extra=options)
 
 
 class Named(FakeEngine):
