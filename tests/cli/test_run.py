@@ -10,16 +10,23 @@ from typer.testing import CliRunner
 
 from helmbench_hf.cli import grade, run
 from helmbench_hf.cli.app import app
+from helmbench_hf.cli.grade import judge_spec
 
 runner = CliRunner()
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+def graded() -> list[dict[str, Any]]:
+    """On what the judges would have run."""
+    return []
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, graded: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What the child processes would have been told."""
     found: list[dict[str, Any]] = []
     monkeypatch.setattr(run, "child_job", lambda job, payload, title, log: found.append(payload))
-    monkeypatch.setattr(grade, "grade", lambda run, judge, **machine: found.append({"judge": judge, **machine}))
+    monkeypatch.setattr(grade, "grade", lambda run, judge, **machine: graded.append(machine))
     monkeypatch.setattr(grade, "report", lambda run: None)
     return found
 
@@ -34,9 +41,43 @@ def test_repeats_and_shard_reach_the_job(command: str, asked: list[dict[str, Any
     assert [payload["shard"] for payload in asked] == ["2/4", None, None, None]
 
 
+@pytest.mark.parametrize("command", ["generate", "run"])
+def test_replicas_reach_model_and_judges(
+    command: str, asked: list[dict[str, Any]], graded: list[dict[str, Any]], smollm2: Path, tmp_path: Path
+) -> None:
+    base = [command, "--run", str(tmp_path / "r"), "--model", f"vllm:{smollm2}"]
+    for options in (
+        ["--replicas", "3", "--tensor-parallel", "2"],
+        ["-e", "replicas=3"],
+        ["--engine", "ray"],
+        ["--engine", "ray", "--replicas", "4", "-e", "dtype=float32"],
+        [],
+    ):
+        result = runner.invoke(app, [*base, *options])
+        assert result.exit_code == 0, result.output
+    engines = [payload["engine"] for payload in asked]
+    assert [(each["replicas"], each["tensor_parallel_size"]) for each in engines] == [(3, 2), (3, 1), (0, 1), (4, 1), (None, 1)]
+    assert engines[3]["dtype"] == "float32"
+    if command == "run":
+        assert graded[0] == {"replicas": 3, "tensor_parallel": 2}
+        assert graded[1] == graded[4] == {"replicas": None, "tensor_parallel": None}
+
+
+def test_judges_take_the_machine_unless_they_say_their_own() -> None:
+    def options(text: str) -> dict[str, Any]:
+        return judge_spec(text, replicas=4, tensor_parallel_size=None).options
+
+    assert options("vllm:acme/x") == {"replicas": 4}
+    assert options("vllm:acme/x,replicas=2,tensor_parallel_size=2") == {"replicas": 2, "tensor_parallel_size": 2}
+    assert options("endpoint:x,base_url=http://127.0.0.1:1/v1") == {"base_url": "http://127.0.0.1:1/v1"}
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (["--replicas", "2", "-e", "replicas=3"], "--engine replicas=3 and the option of its own (2) contradict each other"),
+        (["--replicas", "-1"], "Invalid value for '--replicas'"),
+        (["--model", "endpoint:x", "-e", "base_url=http://127.0.0.1:1/v1", "--replicas", "2"], "the server places its model"),
         (["--repeats", "3"], "repeats at temperature 0 would all be the same; add --set temperature=0.7"),
         (["--repeats", "3", "--set", "draws=2", "--set", "temperature=1"], "--repeats 3 and --set draws=2 contradict each other"),
         (["--repeats", "0"], "Invalid value for '--repeats'"),

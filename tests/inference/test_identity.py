@@ -150,6 +150,8 @@ def test_what_all_keys_of_a_run_share(tmp_path: Path, monkeypatch: pytest.Monkey
     assert plain.model == named.for_key()
     faster = key_context(EngineSpec.parse(f"vllm:{path}", max_num_seqs=4, gpu_memory_utilization=0.5), named, {})
     assert faster.model == plain.model
+    # shards, one engine and replicas go on from each other
+    assert key_context(EngineSpec.parse(f"vllm:{path}", replicas=2), named, {"enable_thinking": False}) == plain
     other = key_context(EngineSpec.parse(f"vllm:{path}", extra={"quantization": "fp8"}), named, {})
     assert other.model != plain.model
     assert key_context(EngineSpec.parse(f"transformers:{path}"), named, {}).engine.startswith("transformers 5.")

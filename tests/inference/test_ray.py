@@ -66,10 +66,15 @@ Open = Callable[..., RayEngine]
 
 
 @pytest.fixture
-def opened(cluster: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
-    made: list[RayEngine] = []
+def join(cluster: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is started from here on joins the cluster."""
     for name, value in cluster.items():
         monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def opened(join: None, tmp_path: Path) -> Iterator[Open]:
+    made: list[RayEngine] = []
 
     def make(count: int = 2, **options: Any) -> RayEngine:
         made.append(RayEngine(replicas.spec(tmp_path, count, **options), replicas.OPENER))
@@ -220,24 +225,70 @@ def test_a_stop_finishes_what_is_live(tmp_path: Path, command: Begin) -> None:  
     assert len(Journal.read(tmp_path / "journal")) == done["saved"] < 90
 
 
-def test_on_a_shared_cluster_only_our_replicas_end(
-    cluster: dict[str, str],
-    opened: Open,
-    tmp_path: Path,
-    command: Begin,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    mine = opened(1)
-    run = command("answer", {"folder": str(tmp_path), **ANSWER})
-    child = run.event("started")["pid"]
-    run.event("completion")
-    theirs = {each.pid for each in psutil.process_iter() if each.name().startswith("ray::Replica")}
-    os.kill(child, signal.SIGKILL)
-    assert run.gone()
-    saved, _ = driven(mine, asked(2))
-    deadline = time.monotonic() + 10
-    left = theirs - {process(saved[0])}
-    while any(psutil.pid_exists(pid) for pid in left):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    assert len(left) == 2
+def test_on_a_shared_cluster_only_our_replicas_end(cluster: dict[str, str], join: None, tmp_path: Path, command: Begin) -> None:  # noqa: F811
+    import ray
+
+    class Neighbor:
+        def pid(self) -> int:
+            return os.getpid()
+
+    ray.init(address=cluster["RAY_ADDRESS"], log_to_driver=False)
+    try:
+        neighbor = ray.remote(num_cpus=0)(Neighbor).remote()
+        before = ray.get(neighbor.pid.remote())
+        run = command("answer", {"folder": str(tmp_path), **ANSWER})
+        child = run.event("started")["pid"]
+        run.event("completion")
+        theirs = [each for each in psutil.process_iter() if each.name().startswith("ray::Replica")]
+        assert len(theirs) == 2
+        os.kill(child, signal.SIGKILL)
+        assert run.gone()
+        gone, alive = psutil.wait_procs(theirs, timeout=10)
+        assert (len(gone), alive) == (2, [])
+        assert ray.get(neighbor.pid.remote()) == before
+    finally:
+        ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def vllm_engine() -> Iterator[RayEngine]:
+    spec = EngineSpec.parse(f"vllm:{smollm2_path()}", replicas=2, max_num_seqs=16, max_model_len=512, dtype="float32")
+    made = open_engine(spec)
+    assert isinstance(made, RayEngine)
+    yield made
+    made.close()
+
+
+@pytest.mark.vllm
+class TestOnSmolLM2:
+    def test_the_contract_holds(self, vllm_engine: RayEngine) -> None:
+        chat = ChatTemplate.load(str(smollm2_path()))
+        contract.constrained_answers_parse(vllm_engine, chat)
+        contract.labels_have_an_honest_mass(vllm_engine, chat)
+        contract.bad_prompts_are_typed_rows_among_good_ones(vllm_engine, chat, contract.bad_tokens(vllm_engine, chat))
+        contract.answers_are_capped(vllm_engine, chat)
+        contract.prompts_are_counted_and_may_nearly_fill_the_window(vllm_engine, chat)
+        contract.it_says_what_it_is(vllm_engine, "vllm", "float32", {"schema", "label_logprobs"})
+        assert vllm_engine.describe().device == "2 x cpu"
+        assert vllm_engine.capacity == 64
+
+    def test_a_killed_replica_loses_and_doubles_nothing(self, vllm_engine: RayEngine) -> None:
+        chat = ChatTemplate.load(str(smollm2_path()))
+        drawn = Sampling(temperature=1.0, max_tokens=24)  # lengths vary, so what ends first is chance
+        requests = [
+            replace(
+                contract.ask(chat, f"c{n}", f"Write about the number {n}.", sampling=drawn), name=f"c{n}/1", group=f"g{n % 6}"
+            )
+            for n in range(20)
+        ]
+
+        def kill(saved: list[Completion]) -> None:
+            if len(saved) == 20:
+                below = psutil.Process().children(recursive=True)
+                os.kill(next(each.pid for each in below if each.name().startswith("ray::Replica")), signal.SIGKILL)
+
+        saved, done = driven(vllm_engine, requests, kill)
+        assert len(saved) == 60
+        assert {each.status for each in saved} <= {"ok", "truncated"}
+        assert len({each.output_tokens for each in saved}) > 3
+        assert 1 <= done.retried <= 32
