@@ -60,7 +60,7 @@ class Part:
     def row(self) -> dict[str, Any]:
         """What the merged manifest says of it."""
         named = {"run": self.folder.root.resolve().name, "shard": None, **self.manifest["selection"]}
-        grown = {"answers": len(self.answers), "engine": self.manifest.get("engine")}
+        grown = {"answers": len(self.answers), "engine": self.manifest.get("engine"), "history": self.manifest.get("history")}
         return {**named, "started": self.manifest.get("started", ""), **grown}
 
 
@@ -138,7 +138,7 @@ def _selection(parts: Sequence[Part]) -> dict[str, Any]:
 def _manifest(parts: Sequence[Part]) -> Manifest:
     """The first part's, with what is not the same for all of them said part by part."""
     rows = [part.row for part in parts]
-    shared = {name: value for name, value in parts[0].manifest.items() if name not in ("engine", "format")}
+    shared = {name: value for name, value in parts[0].manifest.items() if name not in ("engine", "format", "history")}
     one_engine = (
         {"engine": rows[0]["engine"]} if rows[0]["engine"] and all(row["engine"] == rows[0]["engine"] for row in rows) else {}
     )

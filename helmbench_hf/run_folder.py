@@ -8,11 +8,15 @@ RUN/verdicts.jsonl, scores.json, report.html      derived; made anew whenever as
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
+
+from helmbench_hf.inference.journal import sync_folder
 
 FORMAT = 1
 Manifest = dict[str, Any]
@@ -67,12 +71,33 @@ class RunFolder:
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Write JSON by a temporary file and a rename, synced, so that a kill leaves the old file or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("w", encoding="utf-8") as file:
+    """Write JSON as `replacing` does."""
+    with replacing(path) as file:
         json.dump(data, file, indent=1, ensure_ascii=False, allow_nan=False)
         file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[TextIO]:
+    """Give a file that takes the place of `path` when the block ends: a kill or a power failure leaves the old one or the new.
+
+    Raises `RunError` where it cannot be written; the old file stands then, and nothing is left beside it.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # a lone surrogate that a model wrote becomes its JSON escape
+        with temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise RunError(
+            f"{path} cannot be written ({error.strerror}). Everything before is safe: make room or mend the folder's rights, "
+            "then run the same command again."
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)

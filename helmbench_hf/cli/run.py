@@ -187,7 +187,11 @@ def child_job(job: str, payload: dict[str, Any], title: str, log: Path) -> None:
     """Run a job in its child process with progress; leaves with its exit code where that is not 0."""
     from helmbench_hf.inference.host import STOPPED, run
 
-    log.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.open("a").close()
+    except OSError as error:
+        fail(f"the folder {log.parent} cannot be written ({error.strerror}); give another run folder, or mend its rights")
     with shown(title) as handle:
         code = run(job, payload, handle, log=log)
     if code == STOPPED:

@@ -60,10 +60,10 @@ def run_policy(slug: str, loaded: CaseSet, folder: RunFolder, only: str | None =
     fixed = [name for name, policy in policies.items() if answerable(policy)]
     if slug not in fixed:
         raise RunError(f"there is no policy {slug} with words of its own; choose one of {', '.join(fixed)}")
-    if (folder.root / "manifest.json").exists():
-        raise RunError(f"{folder.root} holds a run already; give another folder")
     policy, cases = policies[slug], select(loaded.cases, only, limit)
     with RunLock.acquire(folder.root):
+        if (folder.root / "manifest.json").exists():
+            raise RunError(f"{folder.root} holds a run already; give another folder")
         folder.write_manifest(
             {
                 "helmbench": __version__,

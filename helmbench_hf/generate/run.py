@@ -26,8 +26,7 @@ JOB = "helmbench_hf.generate.run:child"
 REUSE = ("missing", "always", "never", "only")
 """missing: run what has no answer, and engine failures again. always: failures stand too. never: run everything again,
 beside the old answers. only: run nothing."""
-"""What names a model, or a policy, in a manifest."""
-KEPT = ("started", "engine", "parts")
+KEPT = ("started", "engine", "parts", "history")
 """What a resumed run keeps of its manifest."""
 
 
@@ -149,7 +148,6 @@ def child(payload: dict[str, Any], reporter: Reporter) -> int | None:
     """The job of the child process: own the folder, ask what is missing, journal every answer as it ends."""
     ask = Ask.of(payload)
     folder = RunFolder(Path(ask.run))
-    folder.root.mkdir(parents=True, exist_ok=True)
     with RunLock.acquire(folder.root):
         return _generate(ask, folder, reporter)
 
@@ -171,19 +169,20 @@ def _generate(ask: Ask, folder: RunFolder, reporter: Reporter) -> int | None:
     reporter.emit({"event": "planned", "turns": talks.planned_turns, "stored": len(stored), "open": len(work)})
     if not work:
         record_reasoning(folder)
+        _record_history(folder, talks, reporter)
         return None
-    began = time.monotonic()
-    engine = open_engine(ask.engine)
-    described = engine.describe()
-    if not described.continues(manifest.get("engine", {})):
-        raise RunError(
-            f"The server offers another model under the name {ask.engine.shown} than the one whose answers {folder.root} holds. "
-            "Serve that one again, or give another run folder."
-        )
-    folder.write_manifest({**manifest, "engine": asdict(described)})
-    reporter.emit({"event": "ready", "load_seconds": time.monotonic() - began, "engine": asdict(described)})
-    counter = Counting(reporter, talks.planned_turns, len(stored))
-    with Journal.open(folder.completions, "generate") as journal:
+    with Journal.open(folder.completions, "generate") as journal:  # before the weights: a folder may be read-only
+        began = time.monotonic()
+        engine = open_engine(ask.engine)
+        described = engine.describe()
+        if not described.continues(manifest.get("engine", {})):
+            raise RunError(
+                f"The server offers another model under the name {ask.engine.shown} than the one whose answers {folder.root} "
+                "holds. Serve that one again, or give another run folder."
+            )
+        folder.write_manifest({**manifest, "engine": asdict(described)})
+        reporter.emit({"event": "ready", "load_seconds": time.monotonic() - began, "engine": asdict(described)})
+        counter = Counting(reporter, talks.planned_turns, len(stored))
 
         def save(completion: Completion) -> None:
             journal.append(completion)
@@ -191,6 +190,7 @@ def _generate(ask: Ask, folder: RunFolder, reporter: Reporter) -> int | None:
 
         driven = drive(engine, work, talks.follow_up, save, stop=reporter.stopping)
     record_reasoning(folder)
+    _record_history(folder, talks, reporter)
     reporter.emit({"event": "end", "stopped": driven.stopped, "retried": driven.retried, **counter.totals()})
     return None
 
@@ -199,6 +199,20 @@ def record_reasoning(folder: RunFolder) -> None:
     """Add to the manifest how many answers came without reasoning, after it, and never because it did not end."""
     counted = Counter(reasoning_state(completion) for completion in Journal.read(folder.completions).values())
     folder.write_manifest({**folder.manifest(), "reasoning": {state: counted[state] for state in get_args(ReasoningState)}})
+
+
+def _record_history(folder: RunFolder, talks: Conversations, reporter: Reporter) -> None:
+    """Add to the manifest how later turns carry what came before; say so where a template renders its history anew."""
+    history = talks.history
+    if not history.later_turns:
+        return
+    folder.write_manifest({**folder.manifest(), "history": asdict(history)})
+    if history.prompt_changed:
+        message = (
+            f"{history.prompt_changed} of {history.later_turns} later turns do not begin with the prompt of the turn before: "
+            "the chat template renders its history anew, and a prefix cache serves less of it"
+        )
+        reporter.emit({"event": "note", "message": message})
 
 
 def _set_aside(folder: RunFolder) -> None:

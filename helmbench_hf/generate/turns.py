@@ -45,6 +45,23 @@ class Settings:
         return asdict(self)
 
 
+@dataclass(slots=True)
+class History:
+    """How later turns carry what came before, over the conversations that were walked through. Plain counts.
+
+    A prefix cache serves what a turn's prompt has in common with what the model read and wrote before it.
+    """
+
+    later_turns: int = 0
+    """Prompts of second and later turns that could be rendered."""
+    prompt_changed: int = 0
+    """Of these, prompts that do not begin with the token ids of the turn before: the template renders its history anew."""
+    answer_changed: int = 0
+    """Prompts that do, and do not go on with the answer as the model wrote it."""
+    reasoning_left_out: int = 0
+    """Prompts whose last answer came after reasoning; the history never carries it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """Where a request stands: which case, which draw, which turn (from 1)."""
@@ -84,6 +101,8 @@ class Conversations:
         self._cases, self._template, self._context, self._settings = cases, template, context, settings
         self._stored = stored
         self._turns: dict[str, Turn] = {}
+        self._later: set[str] = set()
+        self.history = History()
 
     @property
     def planned_turns(self) -> int:
@@ -127,7 +146,21 @@ class Conversations:
             return None
         # The model should see what it wrote: the raw answer, JSON included (engineering review, 11.16).
         new = (Message("assistant", completion.text), Message("user", turn.case.turns[turn.number]))
-        return self._request(Turn(turn.case, turn.draw, turn.number + 1), (*request.messages, *new), request.key)
+        following = self._request(Turn(turn.case, turn.draw, turn.number + 1), (*request.messages, *new), request.key)
+        self._compare(request, completion, following)
+        return following
+
+    def _compare(self, before: Request, completion: Completion, after: Request) -> None:
+        """Count how a later turn's prompt carries the turn before, once a turn."""
+        if not after.tokens or after.name in self._later:
+            return
+        self._later.add(after.name)
+        self.history.later_turns += 1
+        self.history.reasoning_left_out += bool(completion.reasoning)
+        if after.tokens[: len(before.tokens)] != before.tokens:
+            self.history.prompt_changed += 1
+        elif not self._template.decode(after.tokens[len(before.tokens) :]).strip().startswith(completion.text.strip()):
+            self.history.answer_changed += 1
 
     def _request(self, turn: Turn, messages: tuple[Message, ...], parent: str | None) -> Request:
         case, schema = turn.case, None if self._settings.free_form else turn.case.response_schema

@@ -82,8 +82,8 @@ def judge_run(folder: RunFolder, judge: Judge, listener: Listener) -> None:
         done = len(wanted) - len(work)
         listener.emit({"event": "planned", "turns": len(wanted), "stored": done, "open": len(work)})
         if work:
-            engine = engine or _open(judge, listener, row)
             with Journal.open(folder.judgments / judge.spec.id, "judge") as journal:
+                engine = engine or _open(judge, listener, row)
                 _ask(engine, _requests(work, wanted, judge.template), journal, Counting(listener, len(wanted), done))
 
 

@@ -8,7 +8,6 @@ RUN/verdicts.jsonl               an export; nothing reads it back
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,7 +26,7 @@ from helmbench_hf.inference import host
 from helmbench_hf.inference.counting import Listener
 from helmbench_hf.inference.journal import Journal
 from helmbench_hf.records import Case, Completion, JudgeInfo, Verdict
-from helmbench_hf.run_folder import RunFolder
+from helmbench_hf.run_folder import RunFolder, replacing
 
 JOB = "helmbench_hf.grading.run:child"
 
@@ -69,12 +68,9 @@ class Graded:
 
     def write(self, folder: RunFolder) -> None:
         """Export `verdicts.jsonl`, one verdict a line, replaced whole."""
-        path = folder.root / "verdicts.jsonl"
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        with temporary.open("w", encoding="utf-8") as file:
+        with replacing(folder.root / "verdicts.jsonl") as file:
             for each in self.verdicts:
                 file.write(json.dumps(asdict(each), ensure_ascii=False, allow_nan=False) + "\n")
-        temporary.replace(path)
 
 
 def collect(folder: RunFolder) -> Graded:

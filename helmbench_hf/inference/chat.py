@@ -171,7 +171,10 @@ class ChatTemplate:
         return str(text)
 
     def _ids(self, text: str, literal: bool = False) -> list[int]:
-        ids: list[int] = self._tokenizer(text, add_special_tokens=False, split_special_tokens=literal)["input_ids"]
+        try:
+            ids: list[int] = self._tokenizer(text, add_special_tokens=False, split_special_tokens=literal)["input_ids"]
+        except (TypeError, UnicodeError) as error:  # tokenizers name a lone surrogate by a type error
+            raise ChatError("This conversation holds characters that no tokenizer can encode (a lone surrogate).") from error
         return ids
 
     def _encode(self, text: str, messages: Sequence[Message]) -> list[int]:

@@ -8,7 +8,11 @@ the engineering review, section 6). The other way round the parent kills the gro
     child -> parent   a descriptor of its own, one JSON object a line: vLLM's prints never mix with events
 
 The job is named by import path, `package.module:function`, and is called as `function(payload, reporter)`; it returns
-None or an exit code, and asks `reporter.stopping()` between units of work. The child owns the journal and the run lock.
+None or an exit code. The child owns the journal and the run lock.
+
+A job says `{"event": "ready"}` once its engine is loaded. From there on a stop is a wish: the job asks `reporter.stopping()`
+between units of work and finishes what is live. Before, there is nothing to lose, and a stop ends the child at once, so that
+nobody waits for weights that nobody wants any more.
 """
 
 from __future__ import annotations
@@ -46,9 +50,11 @@ class Reporter:
         self._descriptor = descriptor
         self._lock = threading.Lock()
         self._stop = threading.Event()
+        self._ready = False
 
     def emit(self, event: Event) -> None:
         """Send one event: plain JSON values. A parent that is gone is no error here; the watcher ends the process."""
+        self._ready = self._ready or event.get("event") == "ready"
         data = json.dumps(event).encode("ascii") + b"\n"
         with self._lock, contextlib.suppress(BrokenPipeError):
             while data:
@@ -59,16 +65,19 @@ class Reporter:
         return self._stop.is_set()
 
     def stop(self) -> None:
-        """Ask the job to stop."""
+        """Ask the job to stop; end this process where its engine is not loaded yet. Called by a signal handler."""
         self._stop.set()
+        if not self._ready:
+            os._exit(STOPPED)  # at once, whatever is being imported or loaded; the parent kills the rest of the group
 
 
 def run(job: str, payload: Event, on_event: Callable[[Event], None], *, log: Path | None = None) -> int:
     """Run `job` in a child until it ends, and give its exit code; no process of it is left when this returns.
 
     `on_event` gets what the job emits. A failure arrives as `{"event": "error", "message": <sentence>}` with code 1; a
-    child that was killed gives 128 + the signal. The first SIGINT or SIGTERM asks the child to stop (130 once it has
-    finished what was live), the second one kills it. What the child prints goes to `log`, or to this process's stderr.
+    child that was killed gives 128 + the signal. The first SIGINT or SIGTERM asks the child to stop (130, once it has
+    finished what was live, at once where its engine was not ready), the second one kills it. What the child prints goes to
+    `log`, or to this process's stderr.
     """
     parent = _Parent()
     with parent.signals():
@@ -262,8 +271,9 @@ def _work(job: str, payload: Event, reporter: Reporter) -> int:
     except Exception as error:
         # our own errors are sentences; anything else is a bug, and its trace belongs in the log
         ours = type(error).__module__.startswith("helmbench_hf.")
-        if not ours:
-            traceback.print_exc()
         reporter.emit({"event": "error", "message": str(error) if ours else f"{type(error).__name__}: {error}"})
+        if not ours:
+            with contextlib.suppress(OSError):  # a full disk takes no log either
+                traceback.print_exc()
         return 1
     return code or (STOPPED if reporter.stopping() else 0)

@@ -4,13 +4,15 @@ A line is `{"v":1,"sha":"<16 hex>","row":{...}}`; `sha` is the head of the SHA-2
 opening writes a new segment, so a line that a kill tore in two is always the last of its file and never swallows the
 next record.
 
-What survives: a record is written and flushed to the kernel before `append` returns, so a killed process loses nothing.
-The disk is synced every 64 records, when a second has passed since the last sync, and at close, so a power failure
-loses what came after the last sync, and a resume runs that again.
+What survives: a record is handed to the kernel before `append` returns, so every other process sees it and a killed process
+loses nothing. The disk is synced (fsync) with every 64th record, with the first record after a second, and at close; the
+folder is synced when a segment is made. A power failure loses at most what came after the last sync: 64 records, or what
+came in the second before the machine stood idle. A resume runs that again (docs/durability.md).
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import logging
@@ -112,6 +114,7 @@ class Journal:
                     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
                 except FileExistsError:
                     continue
+                sync_folder(folder)
                 return cls(folder, path, file)
         except OSError as error:
             raise _unwritable(folder, error) from error
@@ -123,7 +126,8 @@ class Journal:
     def append_row(self, row: dict[str, Any]) -> None:
         """Write one row of plain JSON values.
 
-        Raises `JournalError` where the disk is full or gone: what was written before stays valid.
+        Raises `JournalError` where the disk is full or gone: what was written before stays valid, and the segment is closed,
+        so that nothing is ever written behind a torn line.
         """
         line = f'{{"v":{JOURNAL_VERSION},"sha":"{_checksum(JOURNAL_VERSION, row)}","row":{canonical(row)}}}\n'.encode("ascii")
         try:
@@ -133,18 +137,33 @@ class Journal:
             if self._unsynced >= SYNC_RECORDS or time.monotonic() - self._synced >= SYNC_SECONDS:
                 self._sync()
         except OSError as error:
-            raise JournalError(
-                f"The journal {self.path} cannot be written ({error.strerror}). Everything before is safe: "
-                "make room, then run the same command again."
-            ) from error
+            self._end()
+            raise self._lost(error) from error
 
     def close(self) -> None:
-        """Sync and close; a second call does nothing."""
+        """Sync and close; a second call does nothing. Raises `JournalError` where the disk did not take what was written."""
         if self._file < 0:
             return
-        self._sync()
-        os.close(self._file)
-        self._file = -1
+        try:
+            self._sync()
+            if not os.fstat(self._file).st_size:
+                self.path.unlink()  # an engine that never answered leaves no empty segment behind
+        except OSError as error:
+            raise self._lost(error) from error
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        """Close the file without a sync."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _lost(self, error: OSError) -> JournalError:
+        return JournalError(
+            f"The journal {self.path} cannot be written ({error.strerror}). Everything before is safe: "
+            "make room, then run the same command again."
+        )
 
     def _sync(self) -> None:
         os.fsync(self._file)
@@ -244,6 +263,18 @@ def _unwritable(folder: Path, error: OSError) -> JournalError:
     )
 
 
+def sync_folder(folder: Path) -> None:
+    """Make the names of a folder's new files survive a power failure."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EROFS):  # some file systems sync no folders
+            raise
+    finally:
+        os.close(descriptor)
+
+
 def _segments(folder: Path) -> list[Path]:
     """List the segments in the order of writing: their names begin with five digits."""
     return sorted(path for path in folder.glob("*.jsonl") if path.name[:5].isdigit() and path.name[5:6] == "-")
@@ -275,6 +306,12 @@ class RunLock:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except OSError as error:
+                if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                    os.close(file)
+                    raise JournalError(
+                        f"The folder {folder} cannot be locked ({error.strerror}): its file system keeps no locks, so two runs "
+                        "could mix there. Give a folder on a local disk."
+                    ) from error
                 if time.monotonic() < deadline:
                     time.sleep(0.02)
                     continue

@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from helmbench_hf.inference.engine import EngineError
+
 _PREFIX = "helm-"
 _MARK = "helmbench-scratch-owner"
 """The locked file that makes a folder ours to remove; a folder of somebody's own that begins alike does not have it."""
@@ -25,10 +27,13 @@ class Scratch:
     """Owns a private temporary folder of this process, in force (TMPDIR) until `close`."""
 
     def __init__(self) -> None:
-        """Make the folder, point TMPDIR at it, and clear those whose owner has died."""
+        """Make the folder, point TMPDIR at it, and clear those whose owner has died. `EngineError` where there is no room."""
         base = Path("/tmp") if os.access("/tmp", os.W_OK) else Path(tempfile.gettempdir())
         _sweep(base)
-        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
+        try:
+            self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
+        except OSError as error:
+            raise EngineError(f"The temporary folder {base} cannot be written ({error.strerror}). Make room there.") from error
         # the lock says that the owner lives; the kernel drops it with the process, however that ends
         self._lock = os.open(self.path / _MARK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import re
 from typing import Any
 
 from helmbench_hf.inference.chat import ChatTemplate
@@ -22,8 +23,9 @@ CPU_SEQUENCES = 64
 """Sequences in one step on CPU: a step's cost grows with its batch there (engineering review, section 1)."""
 CPU_BLOCK = 32
 """The smallest prefix-cache block that vLLM's CPU attention takes; the default of 128 shares far less (section 2)."""
-DEATHS = 3
-"""Deaths in a row, with no request finished between, after which the engine is given up."""
+DEATHS = 5
+"""Deaths in a row, with no request finished between, after which the engine is given up. One prompt that kills it causes
+three: with its neighbors, with them again, alone. Two such prompts cause four."""
 
 
 class VllmEngine:
@@ -103,7 +105,7 @@ class VllmEngine:
         if length >= window:
             return (
                 f"The prompt has {length} tokens and the context holds {window}, prompt and answer together. "
-                "Raise --max-model-len where the model allows it."
+                f"Raise max_model_len where the model allows it: {_set('max_model_len', 'N')}."
             )
         return ""
 
@@ -222,24 +224,72 @@ class VllmEngine:
 
 
 def start_sentence(error: Exception, spec: EngineSpec) -> str:
-    """Turn what vLLM raises while loading into a sentence: what is wrong, and what to do."""
+    """Turn what vLLM raises while loading into a sentence: what is wrong, and what to do.
+
+    The cases are the texts of vLLM 0.32: `v1/core/kv_cache_utils.py`, `v1/worker/{utils,cpu_worker,gpu_model_runner}.py`,
+    `config/{model,parallel}.py`, and torch's own.
+    """
     text = str(error)
     low = text.lower()
     model = spec.model
-    if isinstance(error, MemoryError) or "out of memory" in low or "available memory" in low or "free memory" in low:
-        return (
-            f"There is not enough memory for {model}. Close what else uses it, lower --max-model-len or --max-num-seqs, "
-            f"or take a smaller model. vLLM said: {_first(text)}"
-        )
-    if "kv cache" in low and "max seq len" in low:
-        return f"The memory left beside {model} holds no full context. Lower --max-model-len. vLLM said: {_first(text)}"
+    if (memory := _memory(error, spec)) is not None:
+        return f"{memory} vLLM said: {_first(text)}"
     if "max_model_len" in low and "greater than" in low:
-        return f"{model} has a shorter context than --max-model-len {spec.max_model_len}. Lower it, or leave it out."
+        return f"{model} has a shorter context than max_model_len={spec.max_model_len}. Lower it, or leave it out."
+    if "attention heads" in low and "tensor parallel" in low:
+        return (
+            f"{model} cannot be split over {spec.tensor_parallel_size} devices. Choose a tensor_parallel_size that divides its "
+            f"attention heads: {_set('tensor_parallel_size', 'N')}. vLLM said: {_first(text)}"
+        )
     if "model weights" in low or "no file named" in low or "safetensors" in low:
         return f"The weights of {model} are missing or damaged. Fetch the whole model again. vLLM said: {_first(text)}"
     if "dtype" in low or "bfloat16" in low:
         return f"{model} cannot run as {spec.dtype} here. Try another --dtype. vLLM said: {_first(text)}"
     return f"vLLM cannot load {model}: {type(error).__name__}: {_first(text)}"
+
+
+def _memory(error: Exception, spec: EngineSpec) -> str | None:
+    """Say which setting frees memory, where memory is what is missing."""
+    low, model = str(error).lower(), spec.model
+    if "vllm_cpu_kvcache_space" in low:
+        asked = os.environ.get("VLLM_CPU_KVCACHE_SPACE", "")
+        return (
+            f"The KV cache of {asked} GiB does not fit beside {model} into this machine's memory. Close what else uses it, or "
+            f"set fewer GiB in the environment: VLLM_CPU_KVCACHE_SPACE=1."
+        )
+    if "free memory on device" in low or "less than desired cpu memory" in low:
+        return (
+            f"Something else uses the memory that vLLM wants for {model}. Close it, or let vLLM take a smaller share: "
+            f"{_set('gpu_memory_utilization', '0.5')}."
+        )
+    if "kv cache" in low and "max seq len" in low:
+        room = "VLLM_CPU_KVCACHE_SPACE" if "VLLM_CPU_KVCACHE_SPACE" in os.environ else "gpu_memory_utilization"
+        fits = re.search(r"estimated maximum model length is (\d+)", str(error))
+        return (
+            f"The memory left beside {model} holds no full context. Lower max_model_len: "
+            f"{_set('max_model_len', fits[1] if fits else '4096')}; or raise {room}."
+        )
+    if "no available memory for the cache blocks" in low or "not enough gpu memory available" in low:
+        return (
+            f"{model} leaves no memory for the KV cache. Raise vLLM's share, {_set('gpu_memory_utilization', '0.95')}, split the "
+            f"model over more devices, {_set('tensor_parallel_size', '2')}, or take a smaller model."
+        )
+    if "warming up" in low and "max_num_seqs" in low:
+        return (
+            f"{model} fits, and its largest batch does not. Lower max_num_seqs: "
+            f"{_set('max_num_seqs', str((spec.max_num_seqs or 256) // 2))}."
+        )
+    if isinstance(error, MemoryError) or "out of memory" in low or "can't allocate memory" in low:
+        return (
+            f"There is not enough memory for {model}. Close what else uses it, split the model over more devices, "
+            f"{_set('tensor_parallel_size', '2')}, lower max_model_len or max_num_seqs, or take a smaller model."
+        )
+    return None
+
+
+def _set(name: str, value: str) -> str:
+    """How a person sets an engine setting, of the model and of a judge."""
+    return f"-e {name}={value} (for a judge: --judge MODEL,{name}={value})"
 
 
 def _first(text: str) -> str:

@@ -6,7 +6,6 @@ hash, and makes the browser refuse text as markup. All texts pass `text.deep` fi
 
 from __future__ import annotations
 
-import os
 from base64 import b64encode
 from collections.abc import Mapping
 from hashlib import sha256
@@ -17,6 +16,7 @@ from helmbench_hf.report import contrasts, dimensions, plots, tables, transcript
 from helmbench_hf.report.fmt import Json, figure
 from helmbench_hf.report.model import ReportInput
 from helmbench_hf.report.text import deep, embed, visible
+from helmbench_hf.run_folder import replacing
 from helmbench_hf.scoring.result import FORMAT
 
 if TYPE_CHECKING:
@@ -27,18 +27,13 @@ MINIMUM_PAIRS = 30
 
 
 def write_report(run: ReportInput, path: Path) -> Path:
-    """Write the report and give its path. ValueError where the scores are of another format.
+    """Write the report, whole or not at all, and give its path.
 
-    The file appears whole or not at all.
+    Raises ValueError where the scores are of another format, and RunError where the page cannot be written.
     """
     page = render(run)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_text(page, encoding="utf-8", newline="\n")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(path) as file:
+        file.write(page)
     return path
 
 

@@ -20,13 +20,8 @@ from helmbench_hf.inference.keys import KeyContext
 from helmbench_hf.records import Case, Completion
 from helmbench_hf.run_folder import RunFolder
 from tests.grading.build import done, hidden
-from tests.support.checkpoints import tiny_tokenizer
+from tests.support.checkpoints import CHATML, tiny_tokenizer
 from tests.support.fake_engine import FakeEngine
-
-CHATML = (
-    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
-)
 
 
 def identity(version: str, **changes: Any) -> DatasetIdentity:

@@ -114,6 +114,38 @@ def test_a_killed_grandchild_is_the_jobs_business(command: Begin) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("level", ["command", "child"])
+def test_a_stop_while_the_model_loads_ends_it_at_once(command: Begin, level: str, number: signal.Signals) -> None:
+    run = command("load", {})
+    pids = run.event("pids")
+    os.kill(run.process.pid if level == "command" else pids["child"], number)
+    assert run.process.wait(5) == 130
+    assert run.gone(within=1.0)
+
+
+def test_an_orphan_that_cannot_die_keeps_the_lock(tmp_path: Path, command: Begin) -> None:
+    payload = {"folder": str(tmp_path), "conversations": 2000, "turns": 1, "delay": 0.05}
+    run = command("answer", payload)
+    orphan = run.event("started")["pid"]
+    run.event("completion")
+    os.kill(orphan, signal.SIGSTOP)  # not even its watcher runs: a process in the kernel's hands looks like this
+    while psutil.Process(orphan).status() != psutil.STATUS_STOPPED:
+        time.sleep(0.01)
+    run.process.kill()
+    run.process.wait()
+    events: list[host.Event] = []
+    assert host.run("tests.support.jobs:answer", payload, events.append) == 1
+    assert f"Another run (process {orphan}) is writing to {tmp_path}" in events[-1]["message"]
+    before = len(Journal.read(tmp_path / "journal"))
+    os.kill(orphan, signal.SIGCONT)
+    assert run.gone()
+    assert host.run("tests.support.jobs:answer", {**payload, "delay": 0}, lambda event: None) == 0
+    records = Journal.read(tmp_path / "journal")
+    assert 0 < before < len(records) == 2000
+    assert (records.duplicates, records.malformed) == (0, 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_signal_asks(command: Begin, number: signal.Signals) -> None:
     run = command("sleep", {})
     run.event("pids")
@@ -217,6 +249,8 @@ def test_an_event_handler_that_fails_takes_the_child_with_it(tmp_path: Path) -> 
     pids: list[int] = []
 
     def broken(event: host.Event) -> None:
+        if event["event"] != "pids":
+            return
         pids.extend([event["child"], event["grandchild"]])
         raise KeyError("a bug in the progress bar")
 

@@ -260,11 +260,13 @@ def test_a_record_survives_the_death_of_its_writer(tmp_path: Path) -> None:
 
 
 def test_the_disk_is_synced_every_64_records_every_second_and_at_close(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    synced: list[int] = []
+    synced: list[Path] = []
     clock = [100.0]
-    monkeypatch.setattr(module.os, "fsync", synced.append)
+    monkeypatch.setattr(module.os, "fsync", lambda file: synced.append(Path(f"/proc/self/fd/{file}").readlink()))
     monkeypatch.setattr(module.time, "monotonic", lambda: clock[0])
     journal = Journal.open(tmp_path, "w")
+    assert synced == [tmp_path]  # the segment's name must survive too
+    synced.clear()
     for number in range(130):
         journal.append(done(str(number)))
     assert len(synced) == 2
@@ -274,7 +276,125 @@ def test_the_disk_is_synced_every_64_records_every_second_and_at_close(tmp_path:
     journal.append(done("later"))
     assert len(synced) == 3
     journal.close()
-    assert len(synced) == 4
+    assert synced == [journal.path] * 4
+
+
+def test_a_power_failure_costs_what_came_after_the_last_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    safe = [0]
+    monkeypatch.setattr(module.os, "fsync", lambda file: safe.append(os.fstat(file).st_size))
+    monkeypatch.setattr(module.time, "monotonic", lambda: 100.0)
+    journal = Journal.open(tmp_path, "w")
+    for number in range(100):
+        journal.append(done(str(number)))
+    os.truncate(journal.path, safe[-1])  # what the disk holds where the power fails now
+    assert list(Journal.read(tmp_path)) == [str(number) for number in range(64)]
+
+
+def test_a_record_is_seen_by_another_process_at_once(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from helmbench_hf.inference.journal import Journal;"
+        "print(*Journal.read(Path(sys.argv[1])))"
+    )
+    with Journal.open(tmp_path, "w") as journal:
+        journal.append(done("a"))
+        seen = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, capture_output=True, text=True)
+    assert seen.stdout.split() == ["a"]
+
+
+def test_an_opening_without_a_record_leaves_no_file(tmp_path: Path) -> None:
+    with Journal.open(tmp_path, "w"):
+        assert len(list(tmp_path.glob("*.jsonl"))) == 1
+    assert not list(tmp_path.glob("*.jsonl"))
+
+
+FILLING = """
+import os, resource, sys
+from pathlib import Path
+from helmbench_hf.inference.journal import Journal, JournalError
+from helmbench_hf.records import Completion
+folder, limit = Path(sys.argv[1]), int(sys.argv[2])
+if limit:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+known = Journal.read(folder)
+with Journal.open(folder, "w") as journal:
+    try:
+        for number in range(1000):
+            if str(number) not in known:
+                journal.append(Completion(str(number), str(number), "ok", "x" * 50))
+    except JournalError as error:
+        print(error)
+        try:
+            journal.append(Completion("behind", "behind", "ok"))
+        except JournalError:
+            sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize("space", ["limit", "tmpfs"])
+def test_a_disk_that_is_really_full(tmp_path: Path, space: str) -> None:
+    folder = tmp_path / "journal"
+    folder.mkdir()
+    fill = [sys.executable, "-c", FILLING, str(folder)]
+    if space == "tmpfs":  # in a mount namespace of its own, so nothing stays mounted
+        kept = tmp_path / "kept"
+        copy = f"cp -r {folder} {kept}"
+        script = f'mount -t tmpfs -o size=64k none {folder} || exit 77; "$@" 0; code=$?; {copy}; exit $code'
+        first = subprocess.run(["unshare", "-rm", "sh", "-c", script, "sh", *fill], check=False, capture_output=True, text=True)
+        if first.returncode in (1, 77) and not kept.exists():
+            pytest.skip("no file system can be mounted here")
+        kept.rename(folder.with_name("freed"))
+        folder = folder.with_name("freed")
+        fill[-1] = str(folder)
+        why = "No space left on device"
+    else:
+        first = subprocess.run([*fill, "30000"], check=False, capture_output=True, text=True)
+        why = "File too large"
+    assert first.returncode == 3, first.stderr
+    assert f"({why}). Everything before is safe: make room" in first.stdout
+    before = Journal.read(folder)
+    assert (before.torn, before.malformed) == (1, 0)
+    assert list(before) == [str(number) for number in range(len(before))]
+    assert 50 < len(before) < 1000
+    assert subprocess.run([*fill, "0"], check=False).returncode == 0  # there is room again
+    after = Journal.read(folder)
+    assert (set(after), after.duplicates, after.torn, after.malformed) == ({str(n) for n in range(1000)}, 0, 1, 0)
+
+
+def test_a_sync_that_fails_at_the_end_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = Journal.open(tmp_path, "w")
+    journal.append(done("a"))
+
+    def failing(file: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(module.os, "fsync", failing)
+    with pytest.raises(JournalError, match=r"cannot be written \(Input/output error\)"):
+        journal.close()
+    journal.close()  # closed all the same
+
+
+@pytest.mark.parametrize("number", [13, 30])
+def test_a_read_only_folder_is_a_sentence(tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.open
+
+    def read_only(path: Path, flags: int, *mode: int) -> int:
+        if flags & (os.O_WRONLY | os.O_RDWR):
+            raise OSError(number, os.strerror(number), str(path))
+        return real(path, flags, *mode)
+
+    monkeypatch.setattr(module.os, "open", read_only)
+    for open_it in (lambda: Journal.open(tmp_path, "w"), lambda: RunLock.acquire(tmp_path)):
+        with pytest.raises(JournalError, match=rf"cannot be written \({os.strerror(number)}\). Give another output folder"):
+            open_it()
+
+
+def test_a_file_system_without_locks_is_not_taken_for_another_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(file: int, operation: int) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(module.fcntl, "flock", none)
+    with pytest.raises(JournalError, match=r"cannot be locked \(No locks available\).*local disk"):
+        RunLock.acquire(tmp_path)
 
 
 def test_the_lock_names_its_holder_and_ends_with_it(tmp_path: Path) -> None:

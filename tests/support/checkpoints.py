@@ -43,3 +43,56 @@ def tiny_tokenizer(template: str | None, *, bos: str | None = "<s>", special: tu
     if template is not None:
         made.chat_template = template
     return made
+
+
+CHATML = (
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+
+
+def tiny_checkpoint(folder: Path, template: str = CHATML, window: int = 16_384) -> Path:
+    """Write a Llama of two layers with random weights and the byte-level tokenizer; made without torch, loaded in a moment."""
+    import json
+
+    import numpy as np
+    from safetensors.numpy import save_file
+
+    tokenizer = tiny_tokenizer(template)
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer.save_pretrained(folder)
+    hidden, inner, layers, heads, size = 64, 128, 2, 2, len(tokenizer)
+    config = {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "vocab_size": size,
+        "hidden_size": hidden,
+        "intermediate_size": inner,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "num_key_value_heads": heads,
+        "max_position_embeddings": window,
+        "hidden_act": "silu",
+        "rms_norm_eps": 1e-5,
+        "rope_theta": 10_000.0,
+        "tie_word_embeddings": False,
+        "torch_dtype": "float32",
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    dice = np.random.default_rng(0)
+
+    def drawn(*shape: int) -> Any:
+        return dice.normal(0, 0.05, shape).astype(np.float32)
+
+    weights = {"model.embed_tokens.weight": drawn(size, hidden), "lm_head.weight": drawn(size, hidden)}
+    for number in range(layers):
+        shapes = {f"self_attn.{name}_proj": (hidden, hidden) for name in "qkvo"}
+        shapes |= {"mlp.gate_proj": (inner, hidden), "mlp.up_proj": (inner, hidden), "mlp.down_proj": (hidden, inner)}
+        weights |= {f"model.layers.{number}.{name}.weight": drawn(*shape) for name, shape in shapes.items()}
+        for name in ("input_layernorm", "post_attention_layernorm"):
+            weights[f"model.layers.{number}.{name}.weight"] = np.ones(hidden, np.float32)
+    weights["model.norm.weight"] = np.ones(hidden, np.float32)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder

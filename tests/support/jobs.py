@@ -33,6 +33,7 @@ def answer(payload: dict[str, Any], reporter: Reporter) -> int:
     began = time.monotonic()
     with RunLock.acquire(Path(payload["folder"])):
         reporter.emit({"event": "started", "pid": os.getpid(), "waited": time.monotonic() - began})
+        reporter.emit({"event": "ready"})
         known = Journal.read(Path(payload["folder"]) / "journal")
         engine = _engine(payload)
 
@@ -74,10 +75,18 @@ def _engine(payload: dict[str, Any]) -> Engine:
 
 def sleep(payload: dict[str, Any], reporter: Reporter) -> None:
     """Start a grandchild, say who is who, then sleep; `deaf`: whoever asks to stop."""
+    reporter.emit({"event": "ready"})
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     reporter.emit({"event": "pids", "child": os.getpid(), "grandchild": child.pid})
     while payload.get("deaf") or not reporter.stopping():
         time.sleep(0.02)
+
+
+def load(payload: dict[str, Any], reporter: Reporter) -> None:
+    """Load a model that is never ready, with a process of the engine's own."""
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    reporter.emit({"event": "pids", "child": os.getpid(), "grandchild": child.pid})
+    time.sleep(600)
 
 
 def fail(payload: dict[str, Any], reporter: Reporter) -> int:

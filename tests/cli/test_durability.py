@@ -1,0 +1,183 @@
+"""`generate` and `grade` as real commands over a fake engine: stopped, locked out, on a full or a read-only disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from helmbench_hf.inference.journal import Journal, RunLock
+from tests.support.checkpoints import tiny_checkpoint
+from tests.support.tree import plant
+
+ROOT = Path(__file__).parents[2]
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"vllm:{tiny_checkpoint(tmp_path_factory.mktemp('model') / 'tiny')}"
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(plant(tmp_path_factory.mktemp("content") / "authored").root)
+
+
+@pytest.fixture
+def start(content: str) -> Iterator[Start]:
+    begun: list[subprocess.Popen[str]] = []
+
+    def begin(*arguments: str | Path, wrap: tuple[str, ...] = (), **environment: str) -> subprocess.Popen[str]:
+        command = [*wrap, sys.executable, "-m", "tests.support.fake_cli", *map(str, arguments)]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "FAKE_BENCHMARK": content, **environment}
+        begun.append(subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True))
+        return begun[-1]
+
+    yield begin
+    for each in begun:
+        each.kill()
+        each.communicate()
+
+
+def until(process: subprocess.Popen[str], words: str) -> str:
+    """Read what the command says until it says `words`; give all of it."""
+    said = ""
+    assert process.stderr is not None
+    for line in process.stderr:
+        said += line
+        if words in line:
+            return said
+    raise AssertionError(said)
+
+
+def answered(folder: Path, at_least: int = 1) -> None:
+    """Wait until so many answers are in the journal."""
+    deadline = time.monotonic() + 60
+    while len(Journal.read(folder)) < at_least:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_generate_and_grade_are_stopped_and_go_on(model: str, start: Start, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    generate = ("generate", "--run", run, "--model", model, "--only", "P1-B5,P2")
+    grade = ("grade", "--run", run, "--judge", f"{model},mode=fast,id=judge")
+    for command, journal in ((generate, run / "completions"), (grade, run / "judgments" / "judge")):
+        loading = start(*command, FAKE_LOAD="600")
+        until_locked(run if command is generate else journal)
+        loading.send_signal(signal.SIGTERM)
+        assert loading.wait(10) == 130, "nobody waits for weights that nobody wants"
+        assert not Journal.read(journal)
+
+        slow = start(*command, FAKE_DELAY="0.2", FAKE_CAPACITY="3")
+        until(slow, "ready after")
+        answered(journal)
+        slow.send_signal(signal.SIGINT if command is generate else signal.SIGTERM)
+        assert slow.wait(30) == 130
+        assert "stopped; what was answered is kept. Run the same command again" in (slow.stderr.read() if slow.stderr else "")
+        before = Journal.read(journal)
+        assert before.torn == 0
+
+        rest = start(*command)
+        said = rest.communicate(timeout=60)[1]
+        assert rest.returncode == 0, said
+        after = Journal.read(journal)
+        assert f"{len(before)} stored" in said
+        assert len(after) > len(before) > 0
+        assert {key: after[key] for key in before} == before
+        assert (after.duplicates, after.torn, after.malformed) == (0, 0, 0)
+    assert json.loads((run / "manifest.json").read_text())["reasoning"]["none"] == len(Journal.read(run / "completions"))
+
+
+def until_locked(folder: Path) -> None:
+    """Wait until a process has written itself into the lock."""
+    deadline = time.monotonic() + 60
+    while not (path := folder / "run.lock").exists() or not path.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(1.0)  # on to the loading, or not yet: a stop ends both
+
+
+def test_a_second_signal_ends_at_once(model: str, start: Start, tmp_path: Path) -> None:
+    journal = tmp_path / "completions"
+    process = start("generate", "--run", tmp_path, "--model", model, "--limit", "8", FAKE_DELAY="2", FAKE_CAPACITY="2")
+    until(process, "ready after")
+    answered(journal)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(5) == 130
+    records = Journal.read(journal)
+    assert (len(records) > 0, records.malformed) == (True, 0)
+
+
+def test_two_commands_on_one_folder(model: str, start: Start, tmp_path: Path) -> None:
+    with RunLock.acquire(tmp_path):
+        second = start("generate", "--run", tmp_path, "--model", model, "--limit", "2")
+        _, said = second.communicate(timeout=60)
+    assert second.returncode == 1
+    assert f"Another run (process {os.getpid()}) is writing to {tmp_path}. Wait for it or stop it" in said
+
+
+@pytest.mark.parametrize("where", ["run", "completions"])
+def test_what_cannot_be_written_is_said_before_the_model_is_loaded(model: str, where: str, start: Start, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    if where == "completions":
+        run.mkdir()
+    (run if where == "run" else run / "completions").write_text("")  # root may write everywhere, but not into a file
+    process = start("generate", "--run", run, "--model", model, "--limit", "2", FAKE_LOAD="600")
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "cannot be written" in said
+    assert str(run) in said
+    assert "Traceback" not in said
+
+
+def namespace(run: Path, options: str) -> tuple[str, ...]:
+    """A command in a mount namespace of its own, where the run folder is a small disk; skips where that cannot be."""
+    probe = subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", str(run)], check=False, capture_output=True)
+    if probe.returncode:
+        pytest.skip("no file system can be mounted here")
+    return ("unshare", "-rm", "sh", "-c", f'mount -t tmpfs -o {options} none {run} && exec "$@"', "sh")
+
+
+def test_a_read_only_disk_is_said_before_the_model_is_loaded(model: str, start: Start, tmp_path: Path) -> None:
+    wrap = namespace(tmp_path, "ro")
+    process = start("generate", "--run", tmp_path, "--model", model, wrap=wrap, FAKE_LOAD="600")
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert f"the folder {tmp_path} cannot be written (Read-only file system); give another run folder" in said
+    assert "Traceback" not in said
+
+
+def test_a_full_disk_ends_the_run_with_a_sentence_and_the_rest_follows(model: str, start: Start, tmp_path: Path) -> None:
+    run, kept = tmp_path / "run", tmp_path / "kept"
+    run.mkdir()
+    script = 'mount -t tmpfs -o size=48k none {run} && "$@"; code=$?; cp -r {run} {kept}; exit $code'
+    namespace(run, "size=48k")
+    wrap = ("unshare", "-rm", "sh", "-c", script.format(run=run, kept=kept), "sh")
+    command = ("--model", model, "--limit", "100")
+    process = start("generate", "--run", run, *command, wrap=wrap)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1, said
+    assert "cannot be written (No space left on device)" in said
+    assert "make room" in said
+    assert "Traceback" not in said
+    before = Journal.read(kept / "completions")
+    assert len(before) > 0
+    assert before.malformed == 0
+    rest = start("generate", "--run", kept, *command)
+    _, said = rest.communicate(timeout=60)
+    assert rest.returncode == 0, said
+    after = Journal.read(kept / "completions")
+    assert {key: after[key] for key in before} == before
+    assert f"{len(before)} stored" in said
+    assert (len(after) > len(before), after.duplicates, after.malformed) == (True, 0, 0)

@@ -1,0 +1,68 @@
+"""The real command line over a fake engine: `python -m tests.support.fake_cli generate --run .. --model vllm:FOLDER`.
+
+All but model and content is real: the command, its child, lock, journal, manifest. The cases are those of the tiny benchmark,
+planted under FAKE_BENCHMARK. The environment decides how the engine behaves too: FAKE_LOAD (seconds), FAKE_DELAY (seconds a
+step), FAKE_CAPACITY.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from helmbench_hf.content.load import load_benchmark
+from helmbench_hf.dataset.load import CaseSet, DatasetIdentity
+from helmbench_hf.generate import run as generating
+from helmbench_hf.grading import exchanges, judging
+from helmbench_hf.grading import run as grading
+from helmbench_hf.inference.engine import EngineSpec
+from helmbench_hf.inference.host import Reporter
+from helmbench_hf.matrix.expand import expand
+from tests.support.fake_engine import FakeEngine
+
+
+def open_fake(spec: EngineSpec) -> FakeEngine:
+    """Load the fake engine."""
+    time.sleep(float(os.environ.get("FAKE_LOAD", "0")))
+    return FakeEngine(
+        labels=lambda request: [math.log(0.3), math.log(0.1), math.log(0.05)][: len(request.labels)],
+        delay=float(os.environ.get("FAKE_DELAY", "0")),
+        capacity=int(os.environ.get("FAKE_CAPACITY", "8")),
+        seed=os.getpid(),
+    )
+
+
+def put_content() -> None:
+    """Let every stage take the tiny benchmark for the real one."""
+    benchmark = load_benchmark(Path(os.environ["FAKE_BENCHMARK"]))
+    version = benchmark.file.version
+    cases = CaseSet(tuple(expand(benchmark)), DatasetIdentity("HELMbench", "core", version, version, "c", "embedded"))
+    for stage in (generating, exchanges):
+        stage.load_cases = lambda *_: cases  # type: ignore[attr-defined]
+    for module in (exchanges, judging):
+        module.default_benchmark = lambda: benchmark  # type: ignore[attr-defined]
+
+
+def generate(payload: dict[str, Any], reporter: Reporter) -> int | None:
+    """Be the child of `helmbench generate`."""
+    put_content()
+    generating.open_engine = open_fake  # type: ignore[assignment]
+    return generating.child(payload, reporter)
+
+
+def grade(payload: dict[str, Any], reporter: Reporter) -> None:
+    """Be the child of `helmbench grade`."""
+    put_content()
+    judging.open_engine = open_fake  # type: ignore[assignment]
+    grading.child(payload, reporter)
+
+
+if __name__ == "__main__":
+    from helmbench_hf.cli.app import main
+
+    generating.JOB = "tests.support.fake_cli:generate"
+    grading.JOB = "tests.support.fake_cli:grade"
+    main()
