@@ -20,12 +20,14 @@ from helmbench_hf.grading.run import collect
 from helmbench_hf.inference.engine import EngineError, EngineSpec, Request
 from helmbench_hf.inference.journal import Journal, JournalError, RunLock
 from helmbench_hf.run_folder import RunError, RunFolder
-from tests.support.checkpoints import smollm2
+from tests.generate import thousand
+from tests.support.checkpoints import smollm2, tiny_checkpoint
 from tests.support.fake_engine import FakeEngine, Fate
 
 __all__ = ["smollm2"]
 
 LABELED = "P1-B5-S2"
+TEMPLATES = Path(__file__).parents[1] / "inference" / "templates"
 
 
 def turns(only: str = "", limit: int | None = None) -> int:
@@ -85,6 +87,36 @@ def test_conversations_that_begin_alike_are_both_answered_and_graded(ask: Ask, m
     answers = [verdict for verdict in graded.verdicts if verdict.criterion == "answer"]
     assert "engine_failure" not in {verdict.status for verdict in answers}
     assert len(graded.completions) == sum(len(case.turns) for case in cases)
+
+
+def test_four_bad_prompts_among_a_thousand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = thousand.ask(tmp_path, monkeypatch)
+    monkeypatch.setattr(stage, "open_engine", lambda spec: FakeEngine(max_model_len=thousand.WINDOW, capacity=128))
+    thousand.four_bad_among_a_thousand(ask)
+
+
+def test_manifest_counts_the_turns_whose_history_is_rendered_anew(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(arguments: dict[str, Any], folder: str, answer: str) -> tuple[dict[str, int], list[str]]:
+        ear, asked = Ear(), replace(ask, run=f"{ask.run}-{folder}", engine=replace(ask.engine, **arguments))
+        go(asked, monkeypatch, FakeEngine(lambda request: answer), ear)
+        notes = [event["message"] for event in ear.events if event["event"] == "note"]
+        first = RunFolder(Path(asked.run)).manifest()["history"]
+        go(replace(asked, reuse="missing"), monkeypatch)
+        assert RunFolder(Path(asked.run)).manifest()["history"] == first, "a resume walks the stored turns and counts the same"
+        return first, notes
+
+    later = turns() - len(load_cases("smoke").cases)
+    kept = {"later_turns": later, "prompt_changed": 0, "answer_changed": 0, "reasoning_left_out": 0}
+    assert run({}, "kept", "Yes.") == (kept, [])
+    assert run({}, "thought", "<think>hm</think>Yes.") == ({**kept, "reasoning_left_out": later}, [])
+    qwen = tiny_checkpoint(Path(f"{ask.run}-model"), (TEMPLATES / "qwen3.jinja").read_text(encoding="utf-8"))
+    assert run({"model": str(qwen)}, "on", "Yes.") == (kept, [])
+    changed, [note] = run({"model": str(qwen), "thinking": "off"}, "off", "Yes.")
+    assert changed == {**kept, "prompt_changed": later}
+    assert f"{later} of {later} later turns do not begin with the prompt of the turn before" in note
+    strip = "{% for m in messages %}{{ m['role'] + ': ' + m['content'] | replace('Yes', 'yes') + '\\n' }}{% endfor %}assistant: "
+    lower = tiny_checkpoint(Path(f"{ask.run}-lower"), strip)
+    assert run({"model": str(lower)}, "lower", "Yes.")[0] == {**kept, "answer_changed": later}
 
 
 def test_reuse_words(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

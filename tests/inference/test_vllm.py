@@ -1,14 +1,16 @@
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from helmbench_hf.inference import scratch as scratch_module
 from helmbench_hf.inference.chat import ChatTemplate
-from helmbench_hf.inference.engine import EngineError, EngineSpec, Sampling, drive, open_engine
+from helmbench_hf.inference.engine import EngineError, EngineSpec, Message, Request, Sampling, drive, open_engine
 from helmbench_hf.inference.scratch import Scratch
 from helmbench_hf.inference.vllm import VllmEngine, start_sentence
 from helmbench_hf.records import Completion
@@ -90,31 +92,11 @@ class TestOnSmolLM2:
         done = engine.collect()
         assert [(each.key, each.status) for each in done] == [("a", "engine_error")]
 
-    def test_an_engine_that_keeps_dying_is_given_up(self, chat: ChatTemplate, monkeypatch: pytest.MonkeyPatch) -> None:
-        class Dead:
-            class llm_engine:  # noqa: N801
-                @staticmethod
-                def step() -> None:
-                    raise RuntimeError("CUDA error: device lost")
-
-            @staticmethod
-            def enqueue(prompts: Any, sampling: Any, use_tqdm: bool) -> list[str]:
-                return ["0-abcdef01"]
-
-        engine = object.__new__(VllmEngine)
-        engine._live, engine._early, engine._labels, engine._deaths = {}, [], {}, 0
-        engine._llm, engine._chat = Dead(), chat
-        engine._description = contract_description()
-        monkeypatch.setattr(VllmEngine, "_open", lambda self: Dead())
-        monkeypatch.setattr(VllmEngine, "_drop", lambda self: setattr(self, "_llm", None))
-        with pytest.raises(EngineError, match=r"device lost.*3 times in a row.*journal"):
-            contract.run(engine, [contract.ask(chat, "a", "Hi")])
-
     @pytest.mark.parametrize(
         ("options", "environment", "sentence"),
         [
-            ({"max_model_len": 100_000}, {}, "shorter context than --max-model-len 100000"),
-            ({}, {"VLLM_CPU_KVCACHE_SPACE": "9000"}, "not enough memory"),
+            ({"max_model_len": 100_000}, {}, "shorter context than max_model_len=100000"),
+            ({}, {"VLLM_CPU_KVCACHE_SPACE": "9000"}, "KV cache of 9000 GiB does not fit .*VLLM_CPU_KVCACHE_SPACE=1"),
             ({"dtype": "int3"}, {}, "cannot run as int3"),
         ],
     )
@@ -134,31 +116,144 @@ class TestOnSmolLM2:
             VllmEngine(EngineSpec.parse(f"vllm:{tmp_path}"))
 
 
-def contract_description() -> Any:
-    from helmbench_hf.inference.engine import EngineDescription
+class Dying:
+    """The part of vLLM's `LLM` that the engine drives: it answers in one step, and dies of the prompts named in `poison`."""
 
-    return EngineDescription("vllm", "0", "m", (), "bfloat16", "cpu", 2048, 4, 1, 32)
+    def __init__(self, poison: set[int]) -> None:
+        self.llm_engine, self._poison = self, poison
+        self._live: dict[str, int] = {}
+
+    def enqueue(self, prompts: list[dict[str, list[int]]], sampling: Any, use_tqdm: bool) -> list[str]:
+        number = str(len(self._live))
+        self._live[number] = prompts[0]["prompt_token_ids"][0]
+        return [f"{number}-abcdef01"]
+
+    def step(self) -> list[Any]:
+        if self._poison & set(self._live.values()):
+            raise RuntimeError("CUDA error: device lost")
+        answer = SimpleNamespace(text="Yes.", finish_reason="stop", token_ids=[1, 2], logprobs=None)
+        done = [SimpleNamespace(request_id=each, finished=True, outputs=[answer], num_cached_tokens=0) for each in self._live]
+        self._live.clear()
+        return done
+
+
+def driven(poison: set[int], count: int, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, str], int]:
+    """Drive the engine over `Dying`, with prompts 0, 1, ..; give how each ended, and how often it was loaded."""
+    from helmbench_hf.inference.engine import EngineDescription
+    from tests.support.checkpoints import CHATML, tiny_tokenizer
+
+    loads = []
+    engine = object.__new__(VllmEngine)
+    engine._live, engine._early, engine._labels, engine._deaths, engine._llm = {}, [], {}, 0, None
+    engine._chat = ChatTemplate(tiny_tokenizer(CHATML))
+    engine._description = EngineDescription("vllm", "0", "m", (), "bfloat16", "cpu", 2048, 4, 1, 32)
+    monkeypatch.setattr(VllmEngine, "_open", lambda self: loads.append(1) or Dying(poison))
+    monkeypatch.setattr(VllmEngine, "_drop", lambda self: setattr(self, "_llm", None))
+    monkeypatch.setattr(VllmEngine, "_sampling", lambda self, request: None)
+    saved: dict[str, str] = {}
+    requests = [Request(str(n), str(n), (Message("user", "x"),), (n, 1), FEW) for n in range(count)]
+    drive(engine, requests, lambda request, completion: None, lambda each: saved.update({each.key: each.status}))
+    return saved, len(loads)
+
+
+@pytest.mark.parametrize(("poison", "count"), [({0}, 6), ({5}, 6), ({0, 1}, 6), ({0}, 1), ({3}, 40), ({0, 39}, 40)])
+def test_a_prompt_that_kills_the_engine_is_the_only_one_lost(
+    poison: set[int], count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved, loads = driven(poison, count, monkeypatch)
+    assert {key for key, status in saved.items() if status == "engine_error"} == {str(number) for number in poison}
+    assert len(saved) == count
+    assert loads <= 3 + 2 * len(poison)
+
+
+def test_an_engine_that_keeps_dying_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(EngineError, match=r"device lost.*5 times in a row.*journal"):
+        driven(set(range(20)), 20, monkeypatch)
+
+
+FREE = (
+    "Free memory on device cuda:0 (1.5/80.0 GiB) on startup is less than desired GPU memory utilization (0.92, 73.6 GiB). "
+    "Decrease GPU memory utilization or reduce GPU memory used by other processes."
+)
+NODE = (
+    "Available memory on node 0 (9.1/24.0 GiB) on startup is less than desired CPU memory utilization (0.92, 22.1 GiB). On the "
+    "CPU backend, the `--gpu-memory-utilization` flag controls the fraction of CPU memory reserved (despite its name)."
+)
+SPACE = (
+    "Available memory on node 0 (20.1/24.0 GiB) on kv cache allocation is less than requested memory for kv cache (9000.0 GiB). "
+    "Decrease --kv-cache-memory-bytes, VLLM_CPU_KVCACHE_SPACE, or reduce CPU memory used by other processes."
+)
+NONE = "No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine (this"
+LONG = (
+    "To serve at least one request with the model's max seq len (131072), (16.0 GiB KV cache is needed, which is larger than the "
+    "available KV cache memory (2.0 GiB). Based on the available memory, the estimated maximum model length is 16384. Try "
+    "increasing `gpu_memory_utilization` (which also controls CPU memory on the CPU backend) or decreasing `max_model_len`"
+)
+WARM = (
+    "CUDA out of memory occurred when warming up sampler with 1024 dummy requests. Please try lowering `max_num_seqs` or "
+    "`gpu_memory_utilization` when initializing the engine."
+)
+HEADS = "Total number of attention heads (9) must be divisible by tensor parallel size (2)."
 
 
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (MemoryError(), "not enough memory"),
-        (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), "not enough memory"),
-        (ValueError("No available memory for the cache blocks."), "not enough memory"),
-        (ValueError("Free memory on device cuda:0 (1/80 GiB) on startup is less than desired"), "not enough memory"),
+        (MemoryError(), r"not enough memory for owner/model.*-e tensor_parallel_size=2 \(for a judge"),
         (
-            ValueError("To serve at least one request with the model's max seq len (8192), 4 GiB KV cache is needed"),
-            "holds no full",
+            RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"),
+            "not enough memory .* tensor_parallel_size=2 .*max_model_len",
         ),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"), "not enough memory"),
+        (ValueError(NONE), r"no memory for the KV cache. Raise .*-e gpu_memory_utilization=0.95 .*-e tensor_parallel_size=2"),
+        (ValueError(FREE), r"Something else uses the memory.*-e gpu_memory_utilization=0.5"),
+        (ValueError(NODE), r"Something else uses the memory.*-e gpu_memory_utilization=0.5"),
+        (ValueError(SPACE), r"KV cache of 9000 GiB does not fit.*VLLM_CPU_KVCACHE_SPACE=1"),
+        (ValueError(LONG), r"no full context. Lower max_model_len: -e max_model_len=16384 .* or raise gpu_memory_utilization"),
+        (RuntimeError(WARM), r"largest batch does not. Lower max_num_seqs: -e max_num_seqs=128"),
+        (ValueError(HEADS), r"cannot be split over 1 devices.*-e tensor_parallel_size=N"),
         (ValueError("User-specified max_model_len (9) is greater than the derived max_model_len"), "shorter context"),
         (RuntimeError("Cannot find any model weights with `x`"), "weights of owner/model are missing"),
         (ValueError("Bfloat16 is only supported on GPUs with compute capability of at least 8.0."), "cannot run as auto"),
         (ValueError("\n1 validation error for X\n  strange thing\n"), "vLLM cannot load owner/model: ValueError: strange thing"),
     ],
 )
-def test_every_known_start_error_is_a_sentence(error: Exception, sentence: str) -> None:
-    assert sentence in start_sentence(error, SPEC)
+def test_every_known_start_error_names_the_setting(error: Exception, sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VLLM_CPU_KVCACHE_SPACE", raising=False)
+    if error.args == (SPACE,):
+        monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "9000")
+    assert re.search(sentence, start_sentence(error, SPEC))
+
+
+def test_where_the_cpu_has_a_cache_of_its_own_that_is_what_to_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "2")
+    assert "or raise VLLM_CPU_KVCACHE_SPACE" in start_sentence(ValueError(LONG), SPEC)
+
+
+@pytest.mark.vllm
+class TestOnTinyWeights:
+    """A Llama of two layers with random weights: real vLLM, quick enough for a thousand prompts."""
+
+    def test_four_bad_prompts_among_a_thousand(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        from helmbench_hf.generate import run as stage
+        from tests.generate import thousand
+
+        ask = thousand.ask(tmp_path, monkeypatch)
+        engine = open_engine(ask.engine)
+        assert isinstance(engine, VllmEngine)
+        monkeypatch.setattr(stage, "open_engine", lambda spec: engine)
+        try:
+            thousand.four_bad_among_a_thousand(ask)
+        finally:
+            engine.close()
+
+    def test_a_cache_that_holds_no_full_context_says_what_would(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        from tests.support.checkpoints import tiny_checkpoint
+
+        monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
+        folder = tiny_checkpoint(tmp_path / "tiny", window=8_000_000)
+        with pytest.raises(EngineError, match=r"holds no full context. Lower max_model_len: -e max_model_len=\d{5,7} "):
+            VllmEngine(EngineSpec.parse(f"vllm:{folder}", dtype="float32"))
 
 
 def test_scratch_is_private_short_and_swept(monkeypatch: pytest.MonkeyPatch) -> None:
