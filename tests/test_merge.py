@@ -122,6 +122,9 @@ def test_a_merged_run_says_what_it_is_made_of(thirds: list[Path], whole: Path, t
     assert [(row["run"], row["shard"], row["answers"]) for row in found["parts"]] == [
         (part.name, f"{number}/3", len(answers(part))) for number, part in enumerate(thirds, 1)
     ]
+    histories = [row["history"] or {} for row in found["parts"]]  # of what each part rendered
+    history = single.pop("history")
+    assert {name: sum(each.get(name, 0) for each in histories) for name in history} == history
     assert {**found, "started": "", "parts": []} == {**single, "started": "", "parts": []}
     assert str(tmp_path) not in json.dumps(found)
 

@@ -6,14 +6,15 @@ next record.
 
 What survives: a record is handed to the kernel before `append` returns, so every other process sees it and a killed process
 loses nothing. The disk is synced (fsync) with every 64th record, with the first record after a second, and at close; the
-folder is synced when a segment is made. A power failure loses at most what came after the last sync: 64 records, or what
-came in the second before the machine stood idle. A resume runs that again (docs/durability.md).
+folder is synced when a segment is made. A power failure loses at most 63 whole records: those that came in the second after
+the last sync. A resume runs them again (docs/durability.md).
 """
 
 from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import json
 import logging
 import os
@@ -23,7 +24,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
-from helmbench_hf.inference.keys import canonical, digest
+from helmbench_hf.inference.keys import canonical
 from helmbench_hf.records import Completion
 
 JOURNAL_VERSION = 1
@@ -129,7 +130,8 @@ class Journal:
         Raises `JournalError` where the disk is full or gone: what was written before stays valid, and the segment is closed,
         so that nothing is ever written behind a torn line.
         """
-        line = f'{{"v":{JOURNAL_VERSION},"sha":"{_checksum(JOURNAL_VERSION, row)}","row":{canonical(row)}}}\n'.encode("ascii")
+        body = canonical(row)
+        line = f'{{"v":{JOURNAL_VERSION},"sha":"{_checksum(JOURNAL_VERSION, body)}","row":{body}}}\n'.encode("ascii")
         try:
             while line:
                 line = line[os.write(self._file, line) :]
@@ -227,7 +229,7 @@ def _parse(line: bytes, path: Path, number: int) -> dict[str, Any] | None:
         entry = json.loads(line)
         row: dict[str, Any] = entry["row"]
         version = entry["v"]
-        sound = isinstance(row, dict) and entry["sha"] == _checksum(version, row)
+        sound = isinstance(row, dict) and entry["sha"] == _checksum(version, canonical(row))
     except (ValueError, TypeError, KeyError, RecursionError):
         return None
     if not sound or not isinstance(version, int):
@@ -240,8 +242,9 @@ def _parse(line: bytes, path: Path, number: int) -> dict[str, Any] | None:
     return row
 
 
-def _checksum(version: Any, row: dict[str, Any]) -> str:
-    return digest([version, row])[:16]
+def _checksum(version: Any, row: str) -> str:
+    """Head of the SHA-256 of `[version, row]` as canonical JSON; `row` is canonical already."""
+    return hashlib.sha256(f"[{canonical(version)},{row}]".encode("ascii")).hexdigest()[:16]
 
 
 def _completion(row: dict[str, Any]) -> Completion:

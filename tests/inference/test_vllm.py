@@ -283,5 +283,14 @@ def test_scratch_is_private_short_and_swept(monkeypatch: pytest.MonkeyPatch) -> 
     assert os.environ.get("TMPDIR") == before
 
 
+def test_no_room_for_scratch_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: Any) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(scratch_module.tempfile, "mkdtemp", full)
+    with pytest.raises(EngineError, match=r"temporary folder .* cannot be written \(No space left on device\). Make room there"):
+        Scratch()
+
+
 def test_a_schema_is_plain_json() -> None:
     assert json.loads(contract.SCHEMA)["type"] == "object"

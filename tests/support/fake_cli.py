@@ -1,6 +1,6 @@
 """The real command line over a fake engine: `python -m tests.support.fake_cli generate --run .. --model vllm:FOLDER`.
 
-All but model and content is real: the command, its child, lock, journal, manifest. The cases are those of the tiny benchmark,
+All but the model is real: the command, its child, lock, journal, manifest. The cases are those of the tiny benchmark, if
 planted under FAKE_BENCHMARK. The environment decides how the engine behaves too: FAKE_LOAD (seconds), FAKE_DELAY (seconds a
 step), FAKE_CAPACITY.
 """
@@ -36,7 +36,9 @@ def open_fake(spec: EngineSpec) -> FakeEngine:
 
 
 def put_content() -> None:
-    """Let every stage take the tiny benchmark for the real one."""
+    """Let every stage take the tiny benchmark for the real one, where it is planted."""
+    if "FAKE_BENCHMARK" not in os.environ:
+        return
     benchmark = load_benchmark(Path(os.environ["FAKE_BENCHMARK"]))
     version = benchmark.file.version
     cases = CaseSet(tuple(expand(benchmark)), DatasetIdentity("HELMbench", "core", version, version, "c", "embedded"))
