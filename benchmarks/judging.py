@@ -52,6 +52,10 @@ def main() -> int:
     spec = engine_spec(options)
     engine = VllmEngine(spec)
     with tempfile.TemporaryDirectory(prefix="helm-judging-") as temporary:
+        warm = RunFolder(Path(temporary) / "warm")
+        run_policy("canned-crisis", load_cases("smoke"), warm, limit=2)
+        for mode in MODES:
+            _judge(warm, spec, engine, mode, -1)  # the first calls import and compile
         folder = _replies(options, RunFolder(Path(temporary) / "run"))
         rounds: list[dict[str, dict[str, Any]]] = []
         for number in range(options.rounds):

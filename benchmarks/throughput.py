@@ -52,6 +52,7 @@ def main() -> int:
         events: dict[str, Row] = {}
         run.mkdir(parents=True, exist_ok=True)
         code = host.run(JOB, ask.as_payload(), lambda event: _hear(event, events), log=run / "engine.log")
+        print(file=sys.stderr)
         if code or "end" not in events:
             said = events.get("error", {}).get("message", "it ended without an answer")
             log = (run / "engine.log").read_text(errors="replace")[-2000:]

@@ -39,6 +39,10 @@ class Chat(Protocol):
         """The one token of each label. Raises `EngineError` where that is not so, or cannot be known."""
         ...
 
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Text of token ids, special tokens included; nothing where a server has the tokens."""
+        ...
+
     def count(self, text: str) -> int:
         """Tokens of a text that stands alone; 0 where a server counts."""
         ...
@@ -262,6 +266,10 @@ class ServerTemplate:
         raise EngineError(
             "The tokens of a model behind an endpoint are not known here, so the probabilities of labels are not either."
         )
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Give nothing: the server has the tokens."""
+        return ""
 
     def count(self, text: str) -> int:
         """Give 0: the server counts."""
