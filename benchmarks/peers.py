@@ -24,9 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
 
 import rendered
 import serving
@@ -34,6 +33,7 @@ import serving
 from helmbench_hf.demo_model import demo_model_path
 from helmbench_hf.inference.identity import cache_folder, versions
 
+ROOT = Path(__file__).resolve().parents[1]
 RUNNERS = ROOT / "benchmarks" / "peers"
 ENGINE = {
     "dtype": "float32",
@@ -179,11 +179,19 @@ def once(plan: Plan, name: str, folder: Path) -> dict[str, Any]:
     else:
         code = plan.start(name, folder).wait(PATIENCE)
         wall, loading = time.perf_counter() - began, 0.0
-    result = folder / "result.json"
-    if code or not result.is_file():
-        return {"error": (folder / "log").read_text(errors="replace").strip().splitlines()[-30:]}
-    row: dict[str, Any] = json.loads(result.read_text())
+    row = result_of(folder, code)
+    if "error" in row:
+        return row
     return {**row, "load_s": row["load_s"] + loading, "wall_s": wall, "load_average": load}
+
+
+def result_of(folder: Path, code: int) -> dict[str, Any]:
+    """Read what a runner reported; where it failed, an `error`: what it told, else the end of its log."""
+    result = folder / "result.json"
+    row: dict[str, Any] = json.loads(result.read_text()) if result.is_file() else {}
+    if code or not row:
+        return {"error": row.get("errors") or (folder / "log").read_text(errors="replace").strip().splitlines()[-30:]}
+    return row
 
 
 def compared(name: str, rounds: list[dict[str, Any]], prompts: list[dict[str, Any]]) -> dict[str, Any]:

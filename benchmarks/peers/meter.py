@@ -111,9 +111,10 @@ def name_the_cpu_build() -> None:
     """Answer for the distribution `vllm`, whose version some peers ask for: the CPU build of it goes by another name."""
     asked = importlib.metadata.version
 
-    def version(name: str) -> str:
-        # vLLM itself knows a CPU build by this ending
-        return f"{asked(CPU_BUILD)}+cpu" if name == "vllm" and versions(CPU_BUILD) else asked(name)
+    def version(distribution_name: str) -> str:
+        if distribution_name == "vllm" and versions(CPU_BUILD):
+            return f"{asked(CPU_BUILD)}+cpu"  # vLLM itself knows a CPU build by this ending
+        return asked(distribution_name)
 
     importlib.metadata.version = version
 

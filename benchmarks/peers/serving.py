@@ -32,6 +32,7 @@ def environment(folder: Path) -> dict[str, str]:
         "VLLM_LOGGING_LEVEL": "WARNING",
         "HF_HUB_OFFLINE": "1",
         "HF_HOME": str(folder / "hf"),
+        "TYPER_STANDARD_TRACEBACK": "1",
         "TMPDIR": str(temporary),
     }
 

