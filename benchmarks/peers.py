@@ -3,6 +3,7 @@
     python benchmarks/peers.py setup          make the environments (minutes; again: seconds)
     python benchmarks/peers.py run            time all: loading, generation, tokens, cached prompt tokens
     python benchmarks/peers.py kill           `kill -9` each half way, start it again, count what it kept
+    python benchmarks/peers.py all            both
 
 `raw` is one call of vLLM's `LLM.generate`, the floor. All get the same model, sampling and engine settings, and the
 peers their best documented ones: lm-eval `batch_size=auto`; Inspect as many connections as prompts and a server on every
@@ -14,13 +15,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,23 +27,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
 
 import rendered
-import serving
+from running import PEERS, RUNNERS, Plan, end, result_of
 
 from helmbench_hf.demo_model import demo_model_path
 from helmbench_hf.inference.identity import cache_folder, versions
 
 ROOT = Path(__file__).resolve().parents[1]
-RUNNERS = ROOT / "benchmarks" / "peers"
-ENGINE = {
-    "dtype": "float32",
-    "seed": 0,
-    "max_num_seqs": 64,
-    "max_num_batched_tokens": 4096,
-    "block_size": 32,
-    "enforce_eager": True,
-}
-"""The same for every peer; where one has other defaults (lm-eval 256 sequences on CPU), these are given to it."""
-PEERS = ("lm-eval", "inspect", "lighteval")
 ORDER = ("raw", "helmbench", "lm-eval", "inspect", "lighteval")
 KILLS: dict[str, dict[str, Any]] = {
     "helmbench": {},
@@ -53,48 +41,8 @@ KILLS: dict[str, dict[str, Any]] = {
     "inspect": {},
 }
 """What is killed, with the options that are to make it durable."""
-PATIENCE = 600.0
-
-
-@dataclass(frozen=True)
-class Plan:
-    """One comparison: what is common to all its runs."""
-
-    home: Path
-    model: str
-    prompts: Path
-    count: int
-    max_tokens: int
-    engine: dict[str, Any] = field(default_factory=lambda: dict(ENGINE))
-
-    def python(self, name: str) -> Path:
-        """The interpreter that `name` runs in; HELMbench and the raw engine share ours."""
-        return self.home / name / "bin" / "python" if name in PEERS else Path(sys.executable)
-
-    def start(self, name: str, folder: Path, progress: bool = False, **options: Any) -> subprocess.Popen[bytes]:
-        """Start a runner in a session of its own; its output goes to `folder/log`."""
-        folder.mkdir(parents=True, exist_ok=True)
-        work = {
-            "model": self.model,
-            "engine": self.engine,
-            "max_tokens": self.max_tokens,
-            "prompts": str(self.prompts),
-            "folder": str(folder),
-            "progress": progress,
-            "options": options,
-        }
-        (folder / "work.json").write_text(json.dumps(work))
-        (folder / "result.json").unlink(missing_ok=True)
-        script = RUNNERS / f"through_{name.replace('-', '_')}.py"
-        command = [str(self.python(name)), str(script), str(folder / "work.json")]
-        with (folder / "log").open("ab") as log:
-            return subprocess.Popen(
-                command, cwd=folder, env=serving.environment(folder), stdout=log, stderr=log, start_new_session=True
-            )
-
-    def serve(self, folder: Path) -> serving.Server:
-        """Start the server that Inspect talks to, in Inspect's environment."""
-        return serving.Server(self.python("inspect"), self.model, self.engine, folder)
+SIZES = {"run": (192, 64), "kill": (48, 32)}
+"""Prompts and answer tokens of each command by default: all of it within a quarter of an hour on two quiet cores."""
 
 
 def main() -> int:
@@ -110,12 +58,15 @@ def main() -> int:
         return 1
     model = str(demo_model_path())
     with tempfile.TemporaryDirectory(prefix="peers-") as scratch:
-        chosen = rendered.choose(model, options.prompts)
-        prompts = Path(options.prompts_file or Path(scratch) / "prompts.json")
-        prompts.write_text(json.dumps(chosen))
-        plan = Plan(home, model, prompts, len(chosen), options.max_tokens)
-        work = timed if options.command == "run" else killed
-        found = work(plan, Path(scratch), options)
+        found = {}
+        for name, work in {"run": timed, "kill": killed}.items():
+            if options.command in (name, "all"):
+                count, max_tokens = SIZES[name]
+                chosen = rendered.choose(model, options.prompts or count)
+                prompts = Path(scratch) / f"{name}.json"
+                prompts.write_text(json.dumps(chosen))
+                plan = Plan(home, model, prompts, len(chosen), options.max_tokens or max_tokens)
+                found[name] = work(plan, Path(scratch) / name, options)
     print(json.dumps(found, indent=1))
     return 0
 
@@ -174,24 +125,15 @@ def once(plan: Plan, name: str, folder: Path) -> dict[str, Any]:
     began = time.perf_counter()
     if name == "inspect":
         with plan.serve(folder) as server:
-            code = plan.start(name, folder, **server.address).wait(PATIENCE)
+            code = plan.run(name, folder, **server.address)
             wall, loading = time.perf_counter() - began, server.load_s
     else:
-        code = plan.start(name, folder).wait(PATIENCE)
+        code = plan.run(name, folder)
         wall, loading = time.perf_counter() - began, 0.0
     row = result_of(folder, code)
     if "error" in row:
         return row
     return {**row, "load_s": row["load_s"] + loading, "wall_s": wall, "load_average": load}
-
-
-def result_of(folder: Path, code: int) -> dict[str, Any]:
-    """Read what a runner reported; where it failed, an `error`: what it told, else the end of its log."""
-    result = folder / "result.json"
-    row: dict[str, Any] = json.loads(result.read_text()) if result.is_file() else {}
-    if code or not row:
-        return {"error": row.get("errors") or (folder / "log").read_text(errors="replace").strip().splitlines()[-30:]}
-    return row
 
 
 def compared(name: str, rounds: list[dict[str, Any]], prompts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -261,14 +203,14 @@ def kill_once(plan: Plan, name: str, folder: Path, settings: dict[str, Any]) -> 
                 time.sleep(0.05)
             ended = process.poll() is not None
         finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            end(process)
+        time.sleep(1.0)  # in which a server sees that its client is gone
         before = finished()
         if ended:
             return {"error": (folder / "log").read_text(errors="replace").strip().splitlines()[-30:]}
+        (folder / "finished").unlink(missing_ok=True)
         began = time.perf_counter()
-        code = plan.start(name, folder, progress=True, **settings, **address).wait(PATIENCE)
+        code = plan.run(name, folder, progress=True, **settings, **address)
         seconds = time.perf_counter() - began
         again = finished() - (before if server else 0)
     finally:
@@ -281,13 +223,12 @@ def kill_once(plan: Plan, name: str, folder: Path, settings: dict[str, Any]) -> 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=("setup", "run", "kill"))
+    parser.add_argument("command", choices=("setup", "run", "kill", "all"))
     parser.add_argument("--home", help="where the environments are; default: the cache of HELMbench")
-    parser.add_argument("--prompts", type=int, default=192)
-    parser.add_argument("--max-tokens", type=int, default=64)
+    parser.add_argument("--prompts", type=int, help="default: 192 to run, 48 to kill")
+    parser.add_argument("--max-tokens", type=int, help="tokens of an answer at most; default: 64 to run, 32 to kill")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--only", nargs="+", choices=ORDER, default=list(ORDER))
-    parser.add_argument("--prompts-file", help="keep the rendered prompts in this file")
     return parser.parse_args()
 
 

@@ -70,9 +70,9 @@ class Server:
         self.load_s = time.perf_counter() - began
 
     def finished(self) -> int:
-        """Count the requests that the server has answered."""
-        lines = self._get("/metrics").splitlines()
-        return int(sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith("vllm:request_success_total")))
+        """Count the requests that the server has answered; those whose client went away are not."""
+        lines = [line for line in self._get("/metrics").splitlines() if line.startswith("vllm:request_success_total")]
+        return int(sum(float(line.rsplit(" ", 1)[1]) for line in lines if 'finished_reason="abort"' not in line))
 
     def stop(self) -> None:
         """End the server and its engine."""
