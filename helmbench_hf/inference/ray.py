@@ -253,7 +253,7 @@ def _first(error: Exception) -> str:
 def _connect(folder: str) -> None:
     """Start a cluster of this machine that listens on the loopback alone and keeps quiet, or join the one of RAY_ADDRESS."""
     address = os.environ.get("RAY_ADDRESS", "")
-    wanted = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_DEDUP_LOGS": "1"}
+    wanted = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_COLOR_PREFIX": "0"}
     if not address:
         # the second name is Ray's switch of addresses that other machines can reach; the token is for this run alone
         wanted |= {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
