@@ -22,7 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from support import Timed, alternate, conversations, engine_spec, loop, parser, setting, timed
+from support import Timed, alternate, conversations, distinct, engine_spec, loop, parser, setting, timed
 
 from helmbench_hf.dataset.load import load_cases, select
 from helmbench_hf.inference.engine import Request
@@ -47,7 +47,7 @@ def main() -> int:
         made.error(f"there is no arm {', '.join(sorted(unknown))}; choose from {', '.join(ARMS)}")
     size = {"num_gpu_blocks_override": options.kv_tokens // options.block} if options.kv_tokens else {}
     spec = replace(engine_spec(options, block_size=options.block, **size), max_model_len=options.max_model_len)
-    planned = conversations(select(load_cases("core").cases, options.only, None), spec).missing()
+    planned = distinct(conversations(select(load_cases("core").cases, options.only, None), spec))
     requests = [replace(request, sampling=replace(request.sampling, max_tokens=options.tokens)) for request in planned]
     engines = {
         cached: VllmEngine(replace(spec, extra={**spec.extra, "enable_prefix_caching": cached}))

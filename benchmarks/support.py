@@ -55,6 +55,11 @@ def conversations(cases: Sequence[Case], spec: EngineSpec) -> Conversations:
     return Conversations(cases, known.template, known.context, Settings(free_form=True), {})
 
 
+def distinct(talks: Conversations) -> list[Request]:
+    """First turns in our order, one a key: the driver asks twins once, `LLM.generate` and an ideal count them twice."""
+    return list({request.key: request for request in talks.missing()}.values())
+
+
 @dataclass(frozen=True, slots=True)
 class Timed:
     """One timed pass over some work."""

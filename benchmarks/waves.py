@@ -1,7 +1,7 @@
 """What a barrier costs: conversations through our loop against waves (`LLM.generate` over all first turns, all second ...).
 
     python benchmarks/waves.py [--conversations 48] [--rounds 3]     seconds and steps, the demo model
-    python benchmarks/waves.py --tiny --conversations 132            steps alone, every multi-turn case of `core`
+    python benchmarks/waves.py --tiny --conversations 124            steps alone, every multi-turn case of `core`
 
 Real multi-turn cases of `core` (4 to 6 turns), distinct from their first turn. Every answer is as long as its seeded draw
 (lognormal, 4 to 128 tokens), whatever the model would say, so both sides do the same work. The goal is a step ratio of 1.3.
@@ -20,7 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from support import alternate, completions, conversations, engine_spec, generate, loop, parser, setting, timed
+from support import alternate, completions, conversations, distinct, engine_spec, generate, loop, parser, setting, timed
 
 from helmbench_hf.dataset.load import load_cases
 from helmbench_hf.generate.turns import Conversations
@@ -38,9 +38,7 @@ def main() -> int:
     options = made.parse_args()
     spec = engine_spec(options)
     talks = conversations([case for case in load_cases("core").cases if len(case.turns) > 1], spec)
-    # one request a key: the driver would answer twins once, `LLM.generate` twice
-    distinct = list({request.key: request for request in talks.missing()}.values())
-    chosen = spread(distinct, options.conversations)
+    chosen = spread(distinct(talks), options.conversations)
     engine = Uneven(spec)
     loop(engine, chosen[:8])  # warm up
     arms = {
@@ -61,8 +59,9 @@ def main() -> int:
 
 
 def spread(requests: Sequence[Request], count: int) -> list[Request]:
-    """`count` of the requests at equal distances, in their order."""
-    return [requests[number * len(requests) // count] for number in range(min(count, len(requests)))]
+    """`count` of the requests at equal distances, in their order; all of them where there are fewer."""
+    count = min(count, len(requests))
+    return [requests[number * len(requests) // count] for number in range(count)]
 
 
 def length(name: str) -> int:
