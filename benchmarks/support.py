@@ -65,6 +65,8 @@ class Timed:
     """One timed pass over some work."""
 
     seconds: float
+    cpu_seconds: float
+    """Of all threads of this process: steadier than `seconds` beside busy processes."""
     steps: int
     """Forward passes of the model."""
     answers: int
@@ -75,18 +77,18 @@ class Timed:
 
     def as_row(self) -> dict[str, float]:
         """Plain JSON, seconds rounded."""
-        return {**asdict(self), "seconds": round(self.seconds, 2)}
+        return {**asdict(self), "seconds": round(self.seconds, 2), "cpu_seconds": round(self.cpu_seconds, 2)}
 
 
 def timed(engine: VllmEngine, work: Callable[[], Sequence[Completion]]) -> Timed:
     """Time `work` from an empty prefix cache."""
     engine._llm.reset_prefix_cache()
     with _steps(engine) as steps:
-        began = time.perf_counter()
+        began, used = time.perf_counter(), time.process_time()
         done = work()
-        seconds = time.perf_counter() - began
+        seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - used
     totals = [sum(getattr(each, name) for each in done) for name in ("prompt_tokens", "cached_tokens", "output_tokens")]
-    return Timed(seconds, sum(steps), len(done), *totals)
+    return Timed(seconds, cpu_seconds, sum(steps), len(done), *totals)
 
 
 @contextmanager

@@ -52,6 +52,7 @@ def main() -> int:
         "answers": rounds[0]["loop"].answers,
         "step_ratio": statistics.median(each["waves"].steps / each["loop"].steps for each in rounds),
         "wall_ratio": statistics.median(each["waves"].seconds / each["loop"].seconds for each in rounds),
+        "cpu_ratio": statistics.median(each["waves"].cpu_seconds / each["loop"].cpu_seconds for each in rounds),
         "rounds": [{name: arm.as_row() for name, arm in each.items()} for each in rounds],
     }
     print(json.dumps(summary, indent=1))
