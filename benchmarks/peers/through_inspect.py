@@ -1,7 +1,7 @@
 """Inspect: an eval set against a running vLLM server, with as many connections as there are prompts.
 
-`options`: `base_url` and `served` (the server's name for the model). A second run in the same folder is Inspect's own
-way to resume.
+`options`: `base_url`, `served` (the server's name for the model) and `log_buffer` (samples between two writes of the
+log). A second run in the same folder is Inspect's own way to resume.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ def main() -> None:
         model_base_url=work.options["base_url"],
         display="none",
         retry_attempts=0,
+        log_buffer=work.options.get("log_buffer"),
         max_connections=len(work.prompts),
         max_samples=len(work.prompts),
         temperature=0.0,
