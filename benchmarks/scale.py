@@ -140,7 +140,11 @@ def dataset(folder: Path, count: int) -> Row:
         with parquet.ParquetWriter(path, schema) as writer:
             written = _Written(writer, schema)
             rows = (tables.case_row(case, benchmark) for case in _copies(cases, count) if case.split == split)
-            named[split] = {"sha256": tables.content_sha256(written.passed(rows)), "rows": written.rows, "file": f"data/{path.name}"}
+            named[split] = {
+                "sha256": tables.content_sha256(written.passed(rows)),
+                "rows": written.rows,
+                "file": f"data/{path.name}",
+            }
     manifest = {
         "name": benchmark.file.name,
         "version": benchmark.file.version,
@@ -186,9 +190,9 @@ def _copy(case: Case, number: int) -> Case:
     if number == 0:
         return case
 
-    def renamed(code: str | None) -> str | None:
-        head, _, perturbation = (code or "").rpartition("-PT")
-        return f"{head}-PT{int(perturbation) + 10_000 * number}" if code else None
+    def renamed(code: str) -> str:
+        head, _, perturbation = code.rpartition("-PT")
+        return f"{head}-PT{int(perturbation) + 10_000 * number}"
 
     return dataclasses.replace(
         case,
@@ -196,9 +200,9 @@ def _copy(case: Case, number: int) -> Case:
         perturbation=f"PT{int(case.perturbation[2:]) + 10_000 * number}",
         meaning=f"{case.meaning}~{number}",
         pair=f"{case.pair}~{number}" if case.pair else None,
-        twin=renamed(case.twin),
-        twin_open=renamed(case.twin_open),
-        twin_fluent=renamed(case.twin_fluent),
+        twin=renamed(case.twin) if case.twin else None,
+        twin_open=renamed(case.twin_open) if case.twin_open else None,
+        twin_fluent=renamed(case.twin_fluent) if case.twin_fluent else None,
         turns=tuple(f"{turn}\n\nNote {number}." for turn in case.turns),
     )
 
@@ -214,11 +218,15 @@ def generate(folder: Path, count: int) -> Row:
     from helmbench_hf.generate import run
 
     shutil.rmtree(folder / "run", ignore_errors=True)
-    run.open_engine = lambda spec: Scripted()  # type: ignore[assignment]
+    setattr(run, "open_engine", lambda spec: Scripted())  # noqa: B010  the one thing that is not the product's own
     listener = Listener()
     run.child(_payload(folder, "missing"), listener)  # type: ignore[arg-type]
     size = sum(path.stat().st_size for path in (folder / "run" / "completions").iterdir())
-    return {"answers": listener.last["completions"], "journal_mb": round(size / 1e6, 1), "loop_s": round(listener.last["seconds"], 1)}
+    return {
+        "answers": listener.last["completions"],
+        "journal_mb": round(size / 1e6, 1),
+        "loop_s": round(listener.last["seconds"], 1),
+    }
 
 
 def replay(folder: Path, count: int) -> Row:
@@ -244,7 +252,12 @@ def journal(folder: Path, count: int) -> Row:
         for completion in stored.values():
             file.append(completion)
     shutil.rmtree(target)
-    return {**row, "answers": len(stored), "read_mb_s": round(size / row["read_s"], 1), "write_mb_s": round(size / row["write_s"], 1)}
+    return {
+        **row,
+        "answers": len(stored),
+        "read_mb_s": round(size / row["read_s"], 1),
+        "write_mb_s": round(size / row["write_s"], 1),
+    }
 
 
 def grade(folder: Path, count: int) -> Row:
@@ -299,7 +312,9 @@ def verdicts(folder: Path, count: int) -> Row:
 def _drawn(case: Case, dice: random.Random) -> Iterator[Verdict]:
     """Verdicts of code and of two judges on every reply of a case, at random."""
     grading = case.grading
-    by_code = [name for name, there in (("target", grading.target), ("control", grading.control), ("label", grading.label)) if there]
+    by_code = [
+        name for name, there in (("target", grading.target), ("control", grading.control), ("label", grading.label)) if there
+    ]
     judged = dict.fromkeys([*grading.criteria, *grading.vetoes, *grading.reported, *filter(None, [grading.contrast])])
     for turn in grading.turns:
         yield Verdict(case.code, turn, 0, "answer", "code", "scored", 1.0)

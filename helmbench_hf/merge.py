@@ -18,6 +18,7 @@ from helmbench_hf.generate.turns import turn_name
 from helmbench_hf.grading.exchanges import run_answers, run_dataset
 from helmbench_hf.grading.judging import FILE, Row, judge_rows
 from helmbench_hf.inference.journal import Journal, Records, RunLock
+from helmbench_hf.inference.stored import place_of
 from helmbench_hf.records import Case, Completion
 from helmbench_hf.run_folder import Manifest, RunError, RunFolder, write_json
 
@@ -150,16 +151,18 @@ def _together(journals: Iterable[Records], *, strict: bool = True) -> Records:
     found = Records()
     asked: dict[str, tuple[int, str]] = {}
     for number, records in enumerate(journals):
-        for completion in (*records.failures.values(), *records.values()):
-            file = records.files[completion.key]
-            if strict and completion.status in ANSWERED:
-                _check_answer(found, completion, file)
-                before, key = asked.setdefault(completion.request, (number, completion.key))
-                if before != number and key != completion.key:
-                    raise RunError(
-                        f"{found.files[key]} and {file} put {completion.request} to the model in different words; {UNLIKE}"
-                    )
-            found.add(completion, file)
+        first = found.segments.extend(records.segments.paths)
+        for each in (records.failures, records):
+            for key, completion in each.items():
+                if strict and completion.status in ANSWERED:
+                    _check_answer(found, completion, each.file(key))
+                    before, known = asked.setdefault(completion.request, (number, key))
+                    if before != number and known != key:
+                        raise RunError(
+                            f"{found.file(known)} and {each.file(key)} put {completion.request} to the model in different "
+                            f"words; {UNLIKE}"
+                        )
+                found.add(completion, each.places[key] + place_of(first, 0))
     return found
 
 
@@ -171,7 +174,7 @@ def _check_answer(found: Records, completion: Completion, file: Path) -> None:
     if known is None or known.status not in ANSWERED:
         return
     if (known.status, known.text) != (completion.status, completion.text):
-        raise RunError(f"{found.files[known.key]} and {file} hold different answers to {completion.request}; {UNLIKE}")
+        raise RunError(f"{found.file(known.key)} and {file} hold different answers to {completion.request}; {UNLIKE}")
 
 
 def _existing(target: RunFolder, rows: Sequence[Mapping[str, Any]]) -> Manifest:
@@ -188,14 +191,15 @@ def _existing(target: RunFolder, rows: Sequence[Mapping[str, Any]]) -> Manifest:
 def _append(folder: Path, stored: Records, together: Records) -> int:
     """Journal what is not there yet; give its number."""
     new = [
-        completion
-        for completion in (*together.failures.values(), *together.values())
-        if completion not in (stored.get(completion.key), stored.failures.get(completion.key))
+        (each, key)
+        for each in (together.failures, together)
+        for key, completion in each.items()
+        if completion not in (stored.get(key), stored.failures.get(key))
     ]
     if new:
         with Journal.open(folder, "merge") as journal:
-            for completion in new:
-                journal.append(completion)
+            for each, key in new:
+                journal.append(each[key])
     return len(new)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,6 +31,7 @@ from helmbench_hf.cli.run import (
 
 if TYPE_CHECKING:
     from helmbench_hf.generate.run import Ask, Prepared
+    from helmbench_hf.inference.engine import Request
     from helmbench_hf.inference.plan import Plan
     from helmbench_hf.records import Case
 
@@ -89,16 +90,19 @@ def _figures(ask: Ask, prepared: Prepared, block_size: int, rate: float | None) 
     else:
         window = ask.engine.max_model_len or context_length(ask.engine.model, ask.engine.revision) or DEFAULT_WINDOW
     talks = prepared.conversations(ask.settings, {})
-    requests = list(talks.first_turns())
-    cases = [case for case in prepared.cases for _ in range(ask.settings.draws)]
-    later = {
-        r.key: [prepared.model.template.count(turn) + 16 for turn in c.turns[1:]] for r, c in zip(requests, cases, strict=True)
-    }
+    later: dict[str, list[int]] = {}
+
+    def requests() -> Iterator[Request]:
+        for request in talks.first_turns():
+            if turns := talks.later(request):
+                later[request.key] = [prepared.model.template.count(turn) + 16 for turn in turns]
+            yield request
+
     engines = ask.engine.replicas or 1
     speed = Speed(prefill=10 * rate * engines, answer=rate * engines) if rate else None
     reasoning = ask.settings.thinking_tokens
     made = make_plan(
-        requests,
+        requests(),
         max_model_len=window or sys.maxsize,
         block_size=block_size,
         later=later,
@@ -110,7 +114,7 @@ def _figures(ask: Ask, prepared: Prepared, block_size: int, rate: float | None) 
         "model": prepared.model.identity.as_row(),
         "chat template": asdict(prepared.model.template.facts),
         "thinking tokens": ask.settings.thinking_tokens,
-        "constrained answers": 0 if ask.settings.free_form else sum(len(c.turns) for c in cases if c.response_schema),
+        "constrained answers": 0 if ask.settings.free_form else _constrained(prepared.cases) * ask.settings.draws,
         "preset": ask.preset,
         "unlike the preset": _unlike(ask, prepared),
         "context window": window,
@@ -125,6 +129,10 @@ def _figures(ask: Ask, prepared: Prepared, block_size: int, rate: float | None) 
         **_plan_row(made),
         **(dict.fromkeys(COUNTED_BY_SERVER) if by_server else {}),
     }
+
+
+def _constrained(cases: Sequence[Case]) -> int:
+    return sum(len(case.turns) for case in cases if case.response_schema)
 
 
 def _unlike(ask: Ask, prepared: Prepared) -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,8 +13,11 @@ from typing import Any
 
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset import shards
-from helmbench_hf.dataset.rows import CASE_CONFIGS, Row, case_of, content_sha256
+from helmbench_hf.dataset.rows import CASE_CONFIGS, Row, canonical_line, case_of, content_sha256
 from helmbench_hf.records import Case
+
+BATCH = 2_000
+"""Rows that are decoded at a time."""
 
 
 class DatasetError(Exception):
@@ -111,26 +116,47 @@ def _from_folder(design: str, folder: Path, shown: str) -> CaseSet:
         raise DatasetError(f"{folder} holds no design {design}; it has {', '.join(manifest['configs'])}")
     if not isinstance(splits, dict):
         raise DatasetError(f"{folder}/manifest.json does not describe {design}; download or build the dataset again")
-    rows = [row for split, entry in splits.items() for row in _checked(folder, split, entry)]
+    whole, shared = hashlib.sha256(), dict[Any, Any]()
+    try:
+        cases = tuple(
+            case_of(row, shared) for split, entry in splits.items() for row in _checked(folder, split, entry, whole.update)
+        )
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DatasetError(f"the rows of {folder} are of another version of helmbench ({error}); install that one") from error
     identity = DatasetIdentity(
         name=manifest["name"],
         design=design,
         version=manifest["version"],
         scoring_version=manifest["scoring_version"],
-        content_sha256=content_sha256(rows),
+        content_sha256=whole.hexdigest(),
         source=shown,
     )
-    try:
-        return CaseSet(tuple(case_of(row) for row in rows), identity)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DatasetError(f"the rows of {folder} are of another version of helmbench ({error}); install that one") from error
+    return CaseSet(cases, identity)
 
 
-def _checked(folder: Path, split: str, entry: Any) -> list[Row]:
-    """The rows of one file, if it is what the manifest says."""
+def _checked(folder: Path, split: str, entry: Any, hashed: Callable[[bytes], None]) -> Iterator[Row]:
+    """The rows of one file, batch by batch; an error behind the last one if the file is not what the manifest says."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
+    path = _path(folder, split, entry)
+    own, count = hashlib.sha256(), 0
+    try:
+        for batch in parquet.ParquetFile(path).iter_batches(BATCH):
+            for row in batch.to_pylist():
+                line = canonical_line(row)
+                own.update(line)
+                hashed(line)
+                count += 1
+                yield row
+    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+        raise DatasetError(f"{path} cannot be read ({type(error).__name__}); download it again") from error
+    if count != entry["rows"] or own.hexdigest() != entry["sha256"]:
+        raise DatasetError(f"{path} is not what manifest.json says ({split}: rows or content hash differ); download it again")
+
+
+def _path(folder: Path, split: str, entry: Any) -> Path:
+    """Where the file of a split lies."""
     named = f"{folder}/manifest.json"
     if not isinstance(entry, dict) or not isinstance(entry.get("file"), str) or not {"rows", "sha256"} <= set(entry):
         raise DatasetError(f"{named} does not describe its split {split}; download or build the dataset again")
@@ -140,14 +166,7 @@ def _checked(folder: Path, split: str, entry: Any) -> list[Row]:
         raise DatasetError(f"{named} names {entry['file']}, which lies outside the folder; download or build the dataset again")
     if not path.is_file():
         raise DatasetError(f"{named} names {entry['file']}, which is not there; download or build the dataset again")
-    try:
-        rows: list[Row] = parquet.read_table(path).to_pylist()
-        same = len(rows) == entry["rows"] and content_sha256(rows) == entry["sha256"]
-    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
-        raise DatasetError(f"{path} cannot be read ({type(error).__name__}); download it again") from error
-    if not same:
-        raise DatasetError(f"{path} is not what manifest.json says ({split}: rows or content hash differ); download it again")
-    return rows
+    return path
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

@@ -30,8 +30,10 @@ _ARROW = {
     "str": pa.string(),
     "list": pa.list_(pa.string()),
 }
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 _EMPTY = {"control_present": "bool", "blind_agree": "int"}
 """Types of columns that are no text and may hold nothing."""
+_COLUMNS = tuple(field.name for field in dataclasses.fields(Case))
 _COMMON = ("license", "canary", "version")
 
 
@@ -39,8 +41,13 @@ def content_sha256(rows: Iterable[Row]) -> str:
     """SHA-256 over the rows as canonical JSON lines, in order."""
     digest = hashlib.sha256()
     for row in rows:
-        digest.update(json.dumps(row, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+        digest.update(canonical_line(row))
     return digest.hexdigest()
+
+
+def canonical_line(row: Row) -> bytes:
+    """A row as a line of canonical JSON."""
+    return _CANONICAL.encode(row).encode() + b"\n"
 
 
 def case_row(case: Case, benchmark: Benchmark) -> Row:
@@ -51,17 +58,27 @@ def case_row(case: Case, benchmark: Benchmark) -> Row:
     return row | _identity(benchmark)
 
 
-def case_of(row: Row) -> Case:
-    """The case that a row holds; ValueError where a column is missing."""
-    names = [field.name for field in dataclasses.fields(Case)]
-    if missing := [name for name in names if name not in row]:
+def case_of(row: Row, shared: dict[Any, Any] | None = None) -> Case:
+    """The case that a row holds; ValueError where a column is missing.
+
+    `shared` lends the texts of earlier cases to later ones and grows: prompts, messages and gradings of many cases are the
+    same few.
+    """
+    if missing := [name for name in _COLUMNS if name not in row]:
         raise ValueError(f"the row lacks the columns {', '.join(missing)}")
-    values = {name: row[name] for name in names}
-    grading = json.loads(values.pop("grading"))
-    values |= {"turns": tuple(values["turns"]), "trust_dimensions": tuple(values["trust_dimensions"])}
-    frozen: Row = {name: tuple(value) if isinstance(value, list) else value for name, value in grading.items()}
-    frozen["task_key"] = tuple((path, expected) for path, expected in grading["task_key"])
-    return Case(**values, grading=Grading(**frozen))
+    known = {} if shared is None else shared
+    values: Row = {name: tuple(row[name]) if name in ("turns", "trust_dimensions") else row[name] for name in _COLUMNS}
+    text: str = values.pop("grading")
+    if (grading := known.get(("grading", text))) is None:
+        grading = known["grading", text] = _grading(json.loads(text))
+    same = {name: known.setdefault(value, value) for name, value in values.items() if isinstance(value, str | tuple)}
+    return Case(**{**values, **same}, grading=grading)
+
+
+def _grading(values: Row) -> Grading:
+    frozen: Row = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    frozen["task_key"] = tuple((path, expected) for path, expected in values["task_key"])
+    return Grading(**frozen)
 
 
 def component_rows(benchmark: Benchmark, config: str) -> list[Row]:

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from helmbench_hf import __version__
 from helmbench_hf.dataset.load import CaseSet, load_cases, select
-from helmbench_hf.generate.turns import Conversations, Settings
+from helmbench_hf.generate.turns import Conversations, History, Settings
 from helmbench_hf.inference.counting import Counting
 from helmbench_hf.inference.engine import EngineSpec, drive, open_engine
 from helmbench_hf.inference.host import Reporter
@@ -163,13 +163,13 @@ def _generate(ask: Ask, folder: RunFolder, reporter: Reporter) -> int | None:
     if ask.reuse == "never":
         _set_aside(folder)
     stored = Journal.read(folder.completions)
-    known = {**stored.failures, **stored} if ask.reuse == "always" else stored
+    known = stored.everything() if ask.reuse == "always" else stored
     talks = prepared.conversations(ask.settings, known)
-    work = [] if ask.reuse == "only" else talks.missing()
-    reporter.emit({"event": "planned", "turns": talks.planned_turns, "stored": len(stored), "open": len(work)})
+    work = None if ask.reuse == "only" else talks.missing()
+    reporter.emit({"event": "planned", "turns": talks.planned_turns, "stored": len(stored), "open": len(work or ())})
     if not work:
         record_reasoning(folder)
-        _record_history(folder, talks, reporter)
+        _record_history(folder, talks.history(stored), reporter)
         return None
     with Journal.open(folder.completions, "generate") as journal:  # before the weights: a folder may be read-only
         began = time.monotonic()
@@ -188,9 +188,9 @@ def _generate(ask: Ask, folder: RunFolder, reporter: Reporter) -> int | None:
             journal.append(completion)
             counter.count(completion)
 
-        driven = drive(engine, work, talks.follow_up, save, stop=reporter.stopping)
+        driven = drive(engine, work, talks.follow_up, save, stop=reporter.stopping, saved=journal.written)
     record_reasoning(folder)
-    _record_history(folder, talks, reporter)
+    _record_history(folder, talks.history(Journal.read(folder.completions)), reporter)
     reporter.emit({"event": "end", "stopped": driven.stopped, "retried": driven.retried, **counter.totals()})
     return None
 
@@ -201,9 +201,8 @@ def record_reasoning(folder: RunFolder) -> None:
     folder.write_manifest({**folder.manifest(), "reasoning": {state: counted[state] for state in get_args(ReasoningState)}})
 
 
-def _record_history(folder: RunFolder, talks: Conversations, reporter: Reporter) -> None:
+def _record_history(folder: RunFolder, history: History, reporter: Reporter) -> None:
     """Add to the manifest how later turns carry what came before; say so where a template renders its history anew."""
-    history = talks.history
     if not history.later_turns:
         return
     folder.write_manifest({**folder.manifest(), "history": asdict(history)})

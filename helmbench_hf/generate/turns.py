@@ -5,7 +5,8 @@ What is stored is walked through first, so that a resume asks only for what is m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from helmbench_hf.dataset.shards import prefix_group
 from helmbench_hf.inference.chat import Chat, ChatError
 from helmbench_hf.inference.engine import Message, Request, Sampling
 from helmbench_hf.inference.keys import KeyContext, request_key, turn_key
+from helmbench_hf.inference.plan import depth_first, place
 from helmbench_hf.records import Case, Completion
 
 
@@ -86,92 +88,167 @@ def opening(case: Case, turn: int) -> tuple[object, ...]:
     return case.system, case.turns[:turn], case.response_schema, case.max_tokens
 
 
+Talk = tuple[Case, int]
+"""A conversation: a case and its draw."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked at a turn, before it is rendered."""
+
+    turn: Turn
+    messages: tuple[Message, ...]
+    key: str
+
+    @property
+    def last(self) -> bool:
+        """Whether the conversation ends with it."""
+        return self.turn.number >= len(self.turn.case.turns)
+
+
+@dataclass(frozen=True, slots=True)
+class InOrder:
+    """One request a conversation, in the order of the prefix tree: by token, and by text where a server has the tokens.
+
+    Requests are made when they are asked for, one group at a time: the prompts of a whole run would not fit in memory.
+    A group's conversations have one system text, so that prompts of two groups part before their messages begin.
+    """
+
+    groups: Sequence[Sequence[Talk]]
+    make: Callable[[Talk], Request]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.groups))
+
+    def __iter__(self) -> Iterator[Request]:
+        for group in sorted(self.groups, key=lambda group: place(self.make(group[0]))):
+            yield from depth_first(map(self.make, group))
+
+
 class Conversations:
     """Turns cases into requests for one model and one setting, and remembers which conversation a request belongs to."""
 
     def __init__(
         self,
-        cases: Sequence[Case],
+        cases: Iterable[Case],
         template: Chat,
         context: KeyContext,
         settings: Settings,
         stored: Mapping[str, Completion],
     ) -> None:
         """`stored`: the answers that exist, by key; their turns are not asked for again."""
-        self._cases, self._template, self._context, self._settings = cases, template, context, settings
-        self._stored = stored
-        self._turns: dict[str, Turn] = {}
-        self._later: set[str] = set()
-        self.history = History()
+        self._template, self._context, self._settings, self._stored = template, context, settings, stored
+        self._turns: dict[str, Turn] = {}  # those that another may follow, by name: conversations can share keys
+        self._groups: dict[str, list[Case]] = defaultdict(list)
+        for case in cases:
+            self._groups[case.system].append(case)
 
     @property
     def planned_turns(self) -> int:
         """Answers that a whole run holds."""
-        asked = {opening(case, number) for case in self._cases for number in range(1, len(case.turns) + 1)}
-        return len(asked) * self._settings.draws
+        asked = (
+            {opening(case, number) for case in group for number in range(1, len(case.turns) + 1)}
+            for group in self._groups.values()
+        )
+        return sum(map(len, asked)) * self._settings.draws
 
-    def missing(self) -> list[Request]:
-        """The next unanswered turn of every conversation, in the order of the prefix tree.
+    def missing(self) -> InOrder:
+        """The next unanswered turn of every conversation."""
+        found = ([talk for talk in self._talks(group) if self._open(self._first(talk))] for group in self._groups.values())
+        return InOrder([group for group in found if group], self._unanswered)
 
-        That is lexicographic by token, and by text where a server has the tokens.
-        """
-        found = (self._unanswered(case, draw) for case in self._cases for draw in range(self._settings.draws))
-        return sorted((request for request in found if request is not None), key=_place)
-
-    def first_turns(self) -> Iterator[Request]:
+    def first_turns(self) -> InOrder:
         """Every conversation's first request, answered or not; for plans."""
-        for case in self._cases:
-            for draw in range(self._settings.draws):
-                yield self._first(case, draw)
+        return InOrder([self._talks(group) for group in self._groups.values()], lambda talk: self._request(self._first(talk)))
+
+    def later(self, request: Request) -> tuple[str, ...]:
+        """What the person will write after this turn."""
+        turn = self._turns.get(request.name)
+        return turn.case.turns[turn.number :] if turn else ()
 
     def follow_up(self, request: Request, completion: Completion) -> Request | None:
-        """The next turn that has no stored answer; None where the conversation ends or the turn was never answered."""
-        following = self._next(request, completion)
-        while following is not None and (known := self._stored.get(following.key)) is not None:
-            following = self._next(following, known)
-        return following
+        """The next turn that has no stored answer; None where the conversation ends or the turn was never answered.
 
-    def _unanswered(self, case: Case, draw: int) -> Request | None:
-        first = self._first(case, draw)
-        known = self._stored.get(first.key)
-        return first if known is None else self.follow_up(first, known)
+        Asked once for a request, and forgotten.
+        """
+        turn = self._turns.pop(request.name, None)
+        if turn is None:
+            return None
+        following = self._open(self._next(Asked(turn, request.messages, request.key), completion))
+        return None if following is None else self._request(following)
 
-    def _first(self, case: Case, draw: int) -> Request:
+    def history(self, stored: Mapping[str, Completion]) -> History:
+        """Count how the prompts of later turns carry the turns before; every answered conversation is rendered once more."""
+        found = History()
+        for group in self._groups.values():
+            for talk in self._talks(case for case in group if len(case.turns) > 1):
+                self._follow(self._first(talk), stored, found)
+        return found
+
+    def _follow(self, asked: Asked, stored: Mapping[str, Completion], found: History) -> None:
+        tokens, _ = self._render(asked.messages)
+        while (completion := stored.get(asked.key)) is not None and (after := self._next(asked, completion)) is not None:
+            following, _ = self._render(after.messages)
+            if following:
+                found.later_turns += 1
+                found.reasoning_left_out += bool(completion.reasoning)
+                if following[: len(tokens)] != tokens:
+                    found.prompt_changed += 1
+                elif not self._template.decode(following[len(tokens) :]).strip().startswith(completion.text.strip()):
+                    found.answer_changed += 1
+            asked, tokens = after, following
+
+    def _talks(self, cases: Iterable[Case]) -> list[Talk]:
+        return [(case, draw) for case in cases for draw in range(self._settings.draws)]
+
+    def _unanswered(self, talk: Talk) -> Request:
+        asked = self._open(self._first(talk))
+        assert asked is not None, "only open conversations are listed"
+        return self._request(asked)
+
+    def _open(self, asked: Asked | None) -> Asked | None:
+        """Go on from a turn to the first one without a stored answer; None where there is none."""
+        while asked is not None and asked.key in self._stored:
+            asked = None if asked.last else self._next(asked, self._stored[asked.key])
+        return asked
+
+    def _first(self, talk: Talk) -> Asked:
+        case, draw = talk
         system = (Message("system", case.system),) if case.system else ()
-        return self._request(Turn(case, draw, 1), (*system, Message("user", case.turns[0])), None)
+        messages = (*system, Message("user", case.turns[0]))
+        return Asked(
+            Turn(case, draw, 1),
+            messages,
+            request_key(self._context, messages, self._sampling(case, draw), schema=self._schema(case), draw=draw),
+        )
 
-    def _next(self, request: Request, completion: Completion) -> Request | None:
-        turn = self._turns[request.name]
-        if turn.number >= len(turn.case.turns) or completion.status not in {"ok", "truncated"}:
+    def _next(self, asked: Asked, completion: Completion) -> Asked | None:
+        case, draw, number = asked.turn.case, asked.turn.draw, asked.turn.number
+        if asked.last or completion.status not in {"ok", "truncated"}:
             return None
         # The model should see what it wrote: the raw answer, JSON included (engineering review, 11.16).
-        new = (Message("assistant", completion.text), Message("user", turn.case.turns[turn.number]))
-        following = self._request(Turn(turn.case, turn.draw, turn.number + 1), (*request.messages, *new), request.key)
-        self._compare(request, completion, following)
-        return following
+        new = (Message("assistant", completion.text), Message("user", case.turns[number]))
+        key = turn_key(asked.key, new, self._sampling(case, draw), schema=self._schema(case), draw=draw)
+        return Asked(Turn(case, draw, number + 1), (*asked.messages, *new), key)
 
-    def _compare(self, before: Request, completion: Completion, after: Request) -> None:
-        """Count how a later turn's prompt carries the turn before, once a turn."""
-        if not after.tokens or after.name in self._later:
-            return
-        self._later.add(after.name)
-        self.history.later_turns += 1
-        self.history.reasoning_left_out += bool(completion.reasoning)
-        if after.tokens[: len(before.tokens)] != before.tokens:
-            self.history.prompt_changed += 1
-        elif not self._template.decode(after.tokens[len(before.tokens) :]).strip().startswith(completion.text.strip()):
-            self.history.answer_changed += 1
+    def _request(self, asked: Asked) -> Request:
+        turn, case = asked.turn, asked.turn.case
+        if not asked.last:
+            self._turns[turn.name] = turn
+        tokens, refusal = self._render(asked.messages)
+        return Request(
+            asked.key,
+            turn.name,
+            asked.messages,
+            tokens,
+            self._sampling(case, turn.draw),
+            schema=self._schema(case),
+            group=prefix_group(case),
+            refusal=refusal,
+        )
 
-    def _request(self, turn: Turn, messages: tuple[Message, ...], parent: str | None) -> Request:
-        case, schema = turn.case, None if self._settings.free_form else turn.case.response_schema
-        sampling = self._sampling(case, turn.draw)
-        if parent is None:
-            key = request_key(self._context, messages, sampling, schema=schema, draw=turn.draw)
-        else:
-            key = turn_key(parent, messages[-2:], sampling, schema=schema, draw=turn.draw)
-        self._turns[turn.name] = turn  # not by key, which conversations that begin alike share
-        tokens, refusal = self._render(messages)
-        return Request(key, turn.name, messages, tokens, sampling, schema=schema, group=prefix_group(case), refusal=refusal)
+    def _schema(self, case: Case) -> str | None:
+        return None if self._settings.free_form else case.response_schema
 
     def _render(self, messages: tuple[Message, ...]) -> tuple[tuple[int, ...], str]:
         try:
@@ -191,7 +268,3 @@ class Conversations:
             max_tokens=case.max_tokens + chosen.thinking_tokens,
             seed=None if chosen.temperature == 0 else chosen.seed + draw,
         )
-
-
-def _place(request: Request) -> tuple[tuple[int, ...], list[str]]:
-    return request.tokens, [] if request.tokens else [message.content for message in request.messages]

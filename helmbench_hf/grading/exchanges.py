@@ -11,7 +11,7 @@ from helmbench_hf.generate.turns import opening, turn_name
 from helmbench_hf.grading.answers import read_answer
 from helmbench_hf.grading.judge import criteria_of
 from helmbench_hf.grading.rubric import Exchange
-from helmbench_hf.inference.journal import Journal
+from helmbench_hf.inference.journal import Journal, Stored
 from helmbench_hf.records import Case, Completion
 from helmbench_hf.run_folder import Manifest, RunError, RunFolder
 
@@ -58,29 +58,56 @@ def _source(manifest: Manifest) -> tuple[str | None, str | None]:
     return repo, revision or None
 
 
-def run_completions(folder: RunFolder) -> dict[str, Completion]:
+class Answers(Mapping[str, Completion]):
+    """A run's completions by request name, read from the journal whenever one is asked for."""
+
+    def __init__(self, stored: Stored, keys: dict[str, str]) -> None:
+        """`keys`: by request name, the key of its completion."""
+        self._stored, self._keys = stored, keys
+
+    def __getitem__(self, name: str) -> Completion:
+        return self._stored[self._keys[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._keys
+
+    def shared(self, cases: Sequence[Case], draws: int) -> Answers:
+        """The same, each completion under the name of every conversation that has it.
+
+        Conversations that begin alike are asked their first turns once, and the journal names one of them.
+        """
+        turns = [(case, number, draw) for case in cases for number in range(1, len(case.turns) + 1) for draw in range(draws)]
+        unnamed = [turn for turn in turns if turn_name(turn[0].code, *turn[1:]) not in self._keys]
+        wanted = {(opening(case, number), draw): "" for case, number, draw in unnamed}
+        for case, number, draw in turns if wanted else ():
+            name = turn_name(case.code, number, draw)
+            if name in self._keys and (asked := (opening(case, number), draw)) in wanted:
+                wanted[asked] = self._keys[name]
+        found = {turn_name(case.code, n, draw): wanted[opening(case, n), draw] for case, n, draw in unnamed}
+        return Answers(self._stored, {**{name: key for name, key in found.items() if key}, **self._keys})
+
+
+def run_completions(folder: RunFolder) -> Answers:
     """The model's completions by request name (`CODE/t1/d0`); an engine failure stands where nothing better came."""
     stored = Journal.read(folder.completions)
-    found = {completion.request: completion for completion in stored.failures.values()}
-    return found | {completion.request: completion for completion in stored.values()}
+    keys = {completion.request: key for key, completion in stored.failures.items()}
+    return Answers(stored.everything(), keys | {completion.request: key for key, completion in stored.items()})
 
 
-def run_answers(folder: RunFolder) -> tuple[tuple[Case, ...], dict[str, Completion]]:
+def run_answers(folder: RunFolder) -> tuple[tuple[Case, ...], Answers]:
     """The cases of a run and its completions by request name, each under the name of every conversation that has it.
 
-    Conversations that begin alike are asked their first turns once, and the journal names one of them. Raises what
-    `run_cases` raises.
+    Raises what `run_cases` raises.
     """
     found = run_completions(folder)
     cases, draws = run_cases(folder, found), folder.manifest()["settings"]["draws"]
-    turns = [
-        (turn_name(case.code, number, draw), (opening(case, number), draw))
-        for case in cases
-        for number in range(1, len(case.turns) + 1)
-        for draw in range(draws)
-    ]
-    answered = {asked: found[name] for name, asked in turns if name in found}
-    return cases, {**{name: answered[asked] for name, asked in turns if asked in answered}, **found}
+    return cases, found.shared(cases, draws)
 
 
 def places(cases: Sequence[Case], draws: int) -> Iterator[tuple[Case, int, int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ from helmbench_hf.records import Case, Completion, JudgeInfo, Verdict
 from helmbench_hf.run_folder import RunFolder, replacing
 
 JOB = "helmbench_hf.grading.run:child"
+_COLUMNS = tuple(item.name for item in fields(Verdict))
+_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def grade(run: Path, judges: Iterable[JudgeSpec], on_event: Callable[[Row], None], *, log: Path | None = None) -> int:
@@ -70,7 +72,8 @@ class Graded:
         """Export `verdicts.jsonl`, one verdict a line, replaced whole."""
         with replacing(folder.root / "verdicts.jsonl") as file:
             for each in self.verdicts:
-                file.write(json.dumps(asdict(each), ensure_ascii=False, allow_nan=False) + "\n")
+                row = {name: getattr(each, name) for name in _COLUMNS}
+                file.write(_LINE.encode(row) + "\n")
 
 
 def collect(folder: RunFolder) -> Graded:
@@ -83,9 +86,9 @@ def collect(folder: RunFolder) -> Graded:
     cases, completions = run_answers(folder)
     draws: int = folder.manifest()["settings"]["draws"]
     found = list(by_code(cases, completions, Registry.build(benchmark.countries), draws))
-    replies, rows = list(exchanges(cases, completions, draws)), judge_rows(folder)
+    rows = judge_rows(folder)
     for row in rows:
-        found += by_judge(folder, row, replies, benchmark)
+        found += by_judge(folder, row, exchanges(cases, completions, draws), benchmark)
     judges = tuple(JudgeInfo(row["id"], row["family"]) for row in rows)
     return Graded(cases, completions, found, judges, rows)
 
@@ -103,7 +106,7 @@ def by_code(
         yield from code_verdicts(case, turn, draw, completions.get(turn_name(case.code, turn, draw)), registry)
 
 
-def by_judge(folder: RunFolder, row: Row, replies: Sequence[Exchange], benchmark: Benchmark) -> Iterator[Verdict]:
+def by_judge(folder: RunFolder, row: Row, replies: Iterable[Exchange], benchmark: Benchmark) -> Iterator[Verdict]:
     """One judge's verdict on every criterion of every usable reply, `judge_failure` where it has not answered."""
     if row["rubric"] != rubric.identity(benchmark):
         raise JudgeError(
@@ -111,7 +114,7 @@ def by_judge(folder: RunFolder, row: Row, replies: Sequence[Exchange], benchmark
             "Grade the run again: only what changed is asked again."
         )
     stored = Journal.read(folder.judgments / row["id"])
-    answers: dict[str, Completion] = {**stored.failures, **stored}
+    answers = stored.everything()
     context = key_context(row)
     for reply in replies:
         for code in criteria_of(reply.case):

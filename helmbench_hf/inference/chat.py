@@ -7,7 +7,10 @@ looked for, not hoped against: every rendered prompt is checked for its system t
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Protocol, Self
 
@@ -20,6 +23,8 @@ from helmbench_hf.inference.reasoning import TAGS, opens_reasoning, split_reason
 
 __all__ = ["PINNED_DATE", "Chat", "ChatError", "ChatFacts", "ChatTemplate", "ServerTemplate", "fold", "split_reasoning"]
 
+PIECES = 256
+"""Encoded pieces of prompts that are kept: conversations come in the order of their prefixes, so few are in use."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -73,6 +78,8 @@ class ChatTemplate:
             ) from error
         added = (token.content for token in tokenizer.added_tokens_decoder.values() if token.special)
         self._special = frozenset((*tokenizer.all_special_tokens, *added))
+        self._bounds = _bounds(tokenizer)
+        self._piece = lru_cache(PIECES)(self._whole)
         self.facts = self._probe(thinking)
 
     @classmethod
@@ -175,11 +182,17 @@ class ChatTemplate:
         return str(text)
 
     def _ids(self, text: str, literal: bool = False) -> list[int]:
+        """Encode a text, piece by piece from control token to control token: pieces that many prompts share are kept."""
+        if literal or self._bounds is None:
+            return list(self._whole(text, literal))
+        cuts = [0, *(match.start() for match in self._bounds.finditer(text) if match.start()), len(text)]
+        return [token for begin, end in pairwise(cuts) for token in self._piece(text[begin:end])]
+
+    def _whole(self, text: str, literal: bool = False) -> tuple[int, ...]:
         try:
-            ids: list[int] = self._tokenizer(text, add_special_tokens=False, split_special_tokens=literal)["input_ids"]
+            return tuple(self._tokenizer(text, add_special_tokens=False, split_special_tokens=literal)["input_ids"])
         except (TypeError, UnicodeError) as error:  # tokenizers name a lone surrogate by a type error
             raise ChatError("This conversation holds characters that no tokenizer can encode (a lone surrogate).") from error
-        return ids
 
     def _encode(self, text: str, messages: Sequence[Message]) -> list[int]:
         """Encode a rendered prompt; control tokens inside a message's content are encoded as the text that they are."""
@@ -278,6 +291,19 @@ class ServerTemplate:
     def key_kwargs(self) -> dict[str, Any]:
         """Give what the template is called with."""
         return dict(self.facts.template_kwargs)
+
+
+def _bounds(tokenizer: Any) -> re.Pattern[str] | None:
+    """A pattern of the control tokens before which a text can be cut without changing its tokens; None where it cannot.
+
+    A fast tokenizer takes such tokens out before it does anything else. One that swallows the white space before it, or
+    wants to stand alone, looks across the cut.
+    """
+    special = [token for token in tokenizer.added_tokens_decoder.values() if token.special]
+    if not special or not tokenizer.is_fast or any(token.lstrip or token.single_word for token in special):
+        return None
+    longest_first = sorted((token.content for token in special), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first)))
 
 
 def _check_last(messages: Sequence[Message]) -> None:

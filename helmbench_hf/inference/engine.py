@@ -268,6 +268,7 @@ def drive(
     *,
     stop: Callable[[], bool] | None = None,
     retries: int = 2,
+    saved: Mapping[str, Completion] | None = None,
 ) -> Driven:
     """Keep the engine full; save every completion as it ends; a conversation's next turn goes first.
 
@@ -275,20 +276,26 @@ def drive(
     None; it is called once per request, after `save`, for every outcome, refused and failed ones too. `save` is called
     exactly once per key: twin requests (one key, two conversations) share one completion. `stop` is asked before
     anything is submitted; once it is true, what is live is finished and saved, and nothing is begun. An engine failure
-    is tried again `retries` times, then the `engine_error` itself is saved, with its attempt.
+    is tried again `retries` times, then the `engine_error` itself is saved, with its attempt. `saved` is what `save` has
+    put away, by key, where it can be looked up there; without it every completion is kept here.
 
     Raises `EngineError` where the engine died for good; what was saved until then stays valid.
     """
     queue = _Work(iter(work))
     live: dict[str, list[Request]] = {}
-    done: dict[str, Completion] = {}
+    kept: dict[str, Completion] = {}
+    done = kept if saved is None else saved
     tries: dict[str, int] = {}
-    retried = strays = 0
+    ended = retried = strays = 0
     stopped = False
 
     def settle(completion: Completion, requests: list[Request]) -> None:
+        nonlocal ended
         save(completion)
-        done[completion.key] = completion
+        ended += 1
+        tries.pop(completion.key, None)
+        if saved is None:
+            kept[completion.key] = completion
         queue.turns.extend(turn for request in requests if (turn := follow_up(request, completion)) is not None)
 
     def begin(request: Request) -> None:
@@ -310,7 +317,7 @@ def drive(
                 break
             begin(request)
         if not live:
-            return Driven(len(done), retried, strays, stopped)
+            return Driven(ended, retried, strays, stopped)
         for completion in engine.collect():
             if (requests := live.pop(completion.key, None)) is None:
                 strays += 1

@@ -1,8 +1,7 @@
 """The journal: append-only JSONL segments in a folder, one writer per file, nothing ever rewritten.
 
-A line is `{"v":1,"sha":"<16 hex>","row":{...}}`; `sha` is the head of the SHA-256 of `[v, row]` as canonical JSON. Every
-opening writes a new segment, so a line that a kill tore in two is always the last of its file and never swallows the
-next record.
+What a line is stands in `stored.py`. Every opening writes a new segment, so a line that a kill tore in two is always the
+last of its file and never swallows the next record. What is read is indexed, and stays on disk.
 
 What survives: a record is handed to the kernel before `append` returns, so every other process sees it and a killed process
 loses nothing. The disk is synced (fsync) with every 64th record, with the first record after a second, and at close; the
@@ -14,68 +13,31 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import hashlib
-import json
 import logging
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from helmbench_hf.inference.keys import canonical
+from helmbench_hf.inference.stored import (
+    JournalError,
+    Records,
+    Segments,
+    Stored,
+    completion_of,
+    line_of,
+    parse,
+    place_of,
+    row_of,
+)
 from helmbench_hf.records import Completion
 
-JOURNAL_VERSION = 1
+__all__ = ["Journal", "JournalError", "ReadReport", "Records", "RunLock", "Stored", "read_rows"]
+
 SYNC_RECORDS = 64
 SYNC_SECONDS = 1.0
-_NAMES = frozenset(item.name for item in fields(Completion))
-
-
-class JournalError(RuntimeError):
-    """The journal cannot be written or read, or another run holds the folder. The message is a sentence."""
-
-
-class Records(dict[str, Completion]):
-    """The journal's answers by key: `ok`, `truncated` and `refused` rows, which a resume does not run again.
-
-    Engine failures are records too, but no answers: they stand in `failures` and a resume tries them again.
-    """
-
-    failures: dict[str, Completion]
-    files: dict[str, Path]
-    """The segment that holds each of them, by key."""
-    duplicates: int
-    """Answers beyond the first of their key; the first one stands."""
-    differing: int
-    """Duplicates whose text is another one: a free estimate of how far the engine repeats itself."""
-    torn: int
-    """Last lines that a kill cut short."""
-    malformed: int
-    """Inner lines that are no record: damaged, or not ours."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.failures, self.files = {}, {}
-        self.duplicates = self.differing = self.torn = self.malformed = 0
-
-    def add(self, completion: Completion, file: Path) -> None:
-        """Take the next record in the order of writing, from its segment.
-
-        The first answer of a key stands. An answer replaces a refusal (the context was too short then), and either
-        replaces a failure; never the other way round.
-        """
-        known = self.get(completion.key)
-        if completion.status == "engine_error":
-            if known is None:
-                self.failures[completion.key], self.files[completion.key] = completion, file
-        elif known is None or (known.status == "refused" and completion.status != "refused"):
-            self[completion.key], self.files[completion.key] = completion, file
-            self.failures.pop(completion.key, None)
-        else:
-            self.duplicates += 1
-            self.differing += (known.status, known.text) != (completion.status, completion.text)
 
 
 @dataclass(slots=True)
@@ -93,6 +55,9 @@ class Journal:
     folder: Path
     path: Path
     _file: int
+    written: Stored = field(default_factory=lambda: Stored(Segments()))
+    """What `append` has written, by key."""
+    _length: int = 0
     _unsynced: int = 0
     _synced: float = field(default_factory=time.monotonic)
 
@@ -116,13 +81,17 @@ class Journal:
                 except FileExistsError:
                     continue
                 sync_folder(folder)
-                return cls(folder, path, file)
+                journal = cls(folder, path, file)
+                journal.written.segments.extend([path])
+                return journal
         except OSError as error:
             raise _unwritable(folder, error) from error
 
     def append(self, completion: Completion) -> None:
         """Write one completion; it survives a kill of this process as soon as this returns."""
-        self.append_row(asdict(completion))
+        begin = self._length
+        self.append_row(row_of(completion))
+        self.written.places[completion.key] = place_of(0, begin)
 
     def append_row(self, row: dict[str, Any]) -> None:
         """Write one row of plain JSON values.
@@ -130,11 +99,12 @@ class Journal:
         Raises `JournalError` where the disk is full or gone: what was written before stays valid, and the segment is closed,
         so that nothing is ever written behind a torn line.
         """
-        body = canonical(row)
-        line = f'{{"v":{JOURNAL_VERSION},"sha":"{_checksum(JOURNAL_VERSION, body)}","row":{body}}}\n'.encode("ascii")
+        line = line_of(row)
         try:
             while line:
-                line = line[os.write(self._file, line) :]
+                done = os.write(self._file, line)
+                self._length += done
+                line = line[done:]
             self._unsynced += 1
             if self._unsynced >= SYNC_RECORDS or time.monotonic() - self._synced >= SYNC_SECONDS:
                 self._sync()
@@ -186,9 +156,10 @@ class Journal:
         """
         report, records = ReadReport(), Records()
         for path in _segments(folder):
-            for row in _rows(path, report):
+            number = records.segments.extend([path])
+            for offset, row in _rows(path, report):
                 try:
-                    records.add(_completion(row), path)
+                    records.add(completion_of(row), place_of(number, offset))
                 except (TypeError, ValueError):
                     report.malformed += 1
         records.torn, records.malformed = report.torn, report.malformed
@@ -207,57 +178,22 @@ def read_rows(folder: Path, report: ReadReport) -> Iterator[dict[str, Any]]:
     Raises `JournalError` for a segment that a later version of this program wrote.
     """
     for path in _segments(folder):
-        yield from _rows(path, report)
+        yield from (row for _, row in _rows(path, report))
 
 
-def _rows(path: Path, report: ReadReport) -> Iterator[dict[str, Any]]:
-    lines = path.read_bytes().split(b"\n")
-    for number, line in enumerate(lines, start=1):
-        if not line:
-            continue
-        if (row := _parse(line, path, number)) is not None:
-            yield row
-        elif number == len(lines):  # no newline after it: the write was cut short
-            report.torn += 1
-        else:
-            report.malformed += 1
-
-
-def _parse(line: bytes, path: Path, number: int) -> dict[str, Any] | None:
-    """Give the row of a sound line, or None."""
-    try:
-        entry = json.loads(line)
-        row: dict[str, Any] = entry["row"]
-        version = entry["v"]
-        sound = isinstance(row, dict) and entry["sha"] == _checksum(version, canonical(row))
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return None
-    if not sound or not isinstance(version, int):
-        return None
-    if version > JOURNAL_VERSION:
-        raise JournalError(
-            f"{path}, line {number}: written by a later helmbench (journal version {version}, this one reads up to "
-            f"{JOURNAL_VERSION}). Update helmbench, or give another output folder."
-        )
-    return row
-
-
-def _checksum(version: Any, row: str) -> str:
-    """Head of the SHA-256 of `[version, row]` as canonical JSON; `row` is canonical already."""
-    return hashlib.sha256(f"[{canonical(version)},{row}]".encode("ascii")).hexdigest()[:16]
-
-
-def _completion(row: dict[str, Any]) -> Completion:
-    """Build a completion from a row; fields of later minor versions are dropped."""
-    known = {name: value for name, value in row.items() if name in _NAMES}
-    if known.get("label_logprobs") is not None:
-        known["label_logprobs"] = tuple(float(value) for value in known["label_logprobs"])
-    completion = Completion(**known)
-    if not (isinstance(completion.key, str) and isinstance(completion.text, str)):
-        raise TypeError("key and text of a completion are strings")
-    if completion.status not in ("ok", "truncated", "refused", "engine_error"):
-        raise ValueError(f"unknown status {completion.status!r}")
-    return completion
+def _rows(path: Path, report: ReadReport) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Offset and row of every sound line."""
+    offset = 0
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            content = line.rstrip(b"\n")
+            if content and (row := parse(content, f"{path}, line {number}")) is not None:
+                yield offset, row
+            elif content and line.endswith(b"\n"):
+                report.malformed += 1
+            elif content:  # no newline after it: the write was cut short
+                report.torn += 1
+            offset += len(line)
 
 
 def _unwritable(folder: Path, error: OSError) -> JournalError:

@@ -18,6 +18,7 @@ from typing import Any
 
 from helmbench_hf.inference.engine import Message, Sampling
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 KEY_VERSION = 1
 """Raised whenever the same inputs would give another key; old completions are then not found, never mistaken."""
 
@@ -113,7 +114,7 @@ def canonical(value: Any) -> str:
     `ValueError` for NaN and infinities.
     """
     _check_keys(value)
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def digest(value: Any) -> str:
@@ -142,6 +143,8 @@ def engine_label(name: str, version: str) -> str:
 
 
 def _check_keys(value: Any) -> None:
+    if isinstance(value, str):  # before the rest: most values are, and an abstract class is slow to ask
+        return
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if not isinstance(key, str):

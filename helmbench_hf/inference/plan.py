@@ -1,12 +1,13 @@
-"""What a run will cost, before any weights load. Pure: rendered requests in, numbers and an order out."""
+"""What a run will cost, before any weights load, and the order of its requests. Pure: rendered requests in, numbers out."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from helmbench_hf.inference.engine import Request
 
@@ -28,10 +29,8 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is going to run, in order, and what it costs. Later turns are bounds: their prompts do not exist yet."""
+    """What a run is going to cost. Later turns are bounds: their prompts do not exist yet."""
 
-    order: tuple[Request, ...]
-    """Depth-first over the prefix tree: lexicographic by token ids, so that neighbors share the most."""
     prompt_tokens: int
     """First turns that fit."""
     cached_tokens: int
@@ -58,7 +57,7 @@ class Plan:
 
 
 def make_plan(
-    requests: Sequence[Request],
+    requests: Iterable[Request],
     *,
     max_model_len: int,
     block_size: int,
@@ -66,67 +65,93 @@ def make_plan(
     speed: Speed | None = None,
     thinking_tokens: int = 0,
 ) -> Plan:
-    """Plan first-turn requests.
+    """Plan first-turn requests, which come in the order of the prefix tree (`depth_first`) and are looked at one by one.
 
-    `later` maps a request's key to the tokens that each later turn adds before its answer (message and template).
-    `block_size` is the engine's prefix-cache block in tokens: only full blocks are shared, and the last token of a
-    prompt is always computed; 0 means that the engine caches nothing. `thinking_tokens` of every budget are for
-    reasoning, which never enters the history of a later turn.
+    `later` maps a request's key to the tokens that each later turn adds before its answer (message and template); it is
+    asked when the request comes. `block_size` is the engine's prefix-cache block in tokens: only full blocks are shared,
+    and the last token of a prompt is always computed; 0 means that the engine caches nothing. `thinking_tokens` of every
+    budget are for reasoning, which never enters the history of a later turn.
     """
-    fitting = [request for request in requests if not request.refusal and len(request.tokens) < max_model_len]
-    order = depth_first(fitting)
-    prompt_tokens = sum(len(request.tokens) for request in order)
-    cached = ideal_cached([request.tokens for request in order], block_size)
-    turns = [(request, tuple((later or {}).get(request.key, ()))) for request in order]
-    lengths = [_later_lengths(request, added, thinking_tokens) for request, added in turns]
-    answers = sum(_budget(request) * (1 + len(added)) for request, added in turns)
-    rows = len(requests) + sum(len(added) for _, added in turns)
-    # a later turn computes what it adds and, at worst, the answer before it: the rest of its prompt is cached
-    fresh = prompt_tokens - cached + sum(sum(added) + len(added) * _kept(request, thinking_tokens) for request, added in turns)
+    rows = prompt_tokens = cached = later_tokens = answers = fresh = 0
+    too_long: list[tuple[str, int]] = []
+    may_outgrow: list[tuple[str, int]] = []
+    refused: list[tuple[str, str]] = []
+    before = _ids(())
+    for request in requests:
+        rows += 1
+        if request.refusal:
+            refused.append((request.name, request.refusal))
+            continue
+        if len(request.tokens) >= max_model_len:
+            too_long.append((request.name, len(request.tokens)))
+            continue
+        added = (later or {}).get(request.key, ())
+        rows += len(added)
+        tokens = _ids(request.tokens)
+        shared = _shared(before, tokens, block_size)
+        before = tokens
+        cached += shared
+        prompt_tokens += len(request.tokens)
+        answers += _budget(request) * (1 + len(added))
+        # a later turn computes what it adds and, at worst, the answer before it: the rest of its prompt is cached
+        fresh += len(request.tokens) - shared + sum(added) + len(added) * _kept(request, thinking_tokens)
+        lengths = _later_lengths(request, added, thinking_tokens)
+        later_tokens += sum(lengths)
+        if lengths and lengths[-1] >= max_model_len:
+            may_outgrow.append((request.name, lengths[-1]))
     return Plan(
-        order=tuple(order),
         prompt_tokens=prompt_tokens,
         cached_tokens=cached,
-        later_prompt_tokens=sum(map(sum, lengths)),
+        later_prompt_tokens=later_tokens,
         answer_tokens=answers,
-        too_long=tuple(
-            (request.name, len(request.tokens))
-            for request in requests
-            if not request.refusal and len(request.tokens) >= max_model_len
-        ),
-        may_outgrow=tuple(
-            (request.name, length[-1])
-            for (request, _), length in zip(turns, lengths, strict=True)
-            if length and length[-1] >= max_model_len
-        ),
-        refused=tuple((request.name, request.refusal) for request in requests if request.refusal),
+        too_long=tuple(too_long),
+        may_outgrow=tuple(may_outgrow),
+        refused=tuple(refused),
         disk_bytes=rows * ROW_BYTES + answers * TOKEN_BYTES,
         seconds=fresh / speed.prefill + answers / speed.answer if speed else None,
     )
 
 
-def depth_first(requests: Sequence[Request]) -> list[Request]:
-    """Sort by token ids: a walk over the prefix tree that finishes each branch before the next."""
+def depth_first(requests: Iterable[Request]) -> list[Request]:
+    """Sort by token ids: a walk over the prefix tree that finishes each branch before the next.
+
+    Where a server has the tokens, the order is that of the texts.
+    """
+    return sorted(requests, key=place)
+
+
+def place(request: Request) -> tuple[bytes, list[str], str]:
+    """Where a request stands in that order."""
     # big-endian bytes compare as the tuples do, and much faster
-    return sorted(requests, key=lambda request: (struct.pack(f">{len(request.tokens)}I", *request.tokens), request.key))
+    tokens = struct.pack(f">{len(request.tokens)}I", *request.tokens)
+    return tokens, [] if tokens else [message.content for message in request.messages], request.key
 
 
-def ideal_cached(prompts: Sequence[Sequence[int]], block_size: int) -> int:
+def ideal_cached(prompts: Iterable[Sequence[int]], block_size: int) -> int:
     """Count the tokens that an unlimited prefix cache would give, for prompts in lexicographic order.
 
     In that order no earlier prompt shares more with a prompt than the one just before it.
     """
-    if not block_size:
-        return 0
-    cached, before = 0, np.empty(0, dtype=np.int64)
+    cached, before = 0, _ids(())
     for prompt in prompts:
-        tokens = np.asarray(prompt, dtype=np.int64)
-        width = min(len(before), len(tokens))
-        unlike = np.flatnonzero(before[:width] != tokens[:width])
-        shared = int(unlike[0]) if len(unlike) else width
-        cached += min(shared, max(len(tokens) - 1, 0)) // block_size * block_size
+        tokens = _ids(prompt)
+        cached += _shared(before, tokens, block_size)
         before = tokens
     return cached
+
+
+def _ids(tokens: Sequence[int]) -> npt.NDArray[np.int64]:
+    return np.asarray(tokens, dtype=np.int64)
+
+
+def _shared(before: npt.NDArray[np.int64], tokens: npt.NDArray[np.int64], block_size: int) -> int:
+    """Count the tokens of a prompt that stand in full blocks of the one before it."""
+    if not block_size:
+        return 0
+    width = min(len(before), len(tokens))
+    unlike = np.flatnonzero(before[:width] != tokens[:width])
+    shared = int(unlike[0]) if len(unlike) else width
+    return min(shared, max(len(tokens) - 1, 0)) // block_size * block_size
 
 
 def _budget(request: Request) -> int:
