@@ -79,14 +79,14 @@ def cluster(values: Sequence[float], weights: Sequence[float], meanings: Sequenc
 
 def piece(clusters: Clusters, pool: str) -> Piece:
     """Linearized ratio: residuals of cluster means, corrected for having estimated their mean."""
-    total = sum(clusters.weights)
+    total, value = sum(clusters.weights), clusters.value
     shares = [weight / total for weight in clusters.weights]
     scale = sum(share**2 for share in shares)
-    residual = sum((p * (v - clusters.value)) ** 2 for p, v in zip(shares, clusters.means, strict=True))
+    residual = sum((p * (v - value)) ** 2 for p, v in zip(shares, clusters.means, strict=True))
     expected = scale - 2 * sum(share**3 for share in shares) + scale**2
     count = len(shares)
     unit = residual / expected if count > 1 else 0.0
-    return Piece(clusters.value, unit, scale, count - 1.0, pool, clusters.pairs, count)
+    return Piece(value, unit, scale, count - 1.0, pool, clusters.pairs, count)
 
 
 def shrink(pieces: Sequence[Piece]) -> list[Piece]:

@@ -8,10 +8,14 @@ import json
 from collections.abc import Sequence
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.records import Case, JudgeInfo, Verdict
+from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
 from helmbench_hf.scoring import aggregate, crisis, curves, effects, floors, gap, pairs, repeats, trust, validity
 from helmbench_hf.scoring.result import FORMAT, FloorState, Group, Headline, JudgeState, Provenance, Scores
 from helmbench_hf.scoring.verdicts import Ledger
+
+_CASE = tuple(field.name for field in dataclasses.fields(Case))
+_GRADING = tuple(field.name for field in dataclasses.fields(Grading))
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def score(
@@ -99,8 +103,10 @@ def cases_sha256(cases: Sequence[Case]) -> str:
     """SHA-256 over the cases as canonical JSON lines, by code: the same whatever their order."""
     digest = hashlib.sha256()
     for case in sorted(cases, key=lambda case: case.code):
-        row = json.dumps(dataclasses.asdict(case), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        digest.update(row.encode() + b"\n")
+        row = {name: getattr(case, name) for name in _CASE} | {
+            "grading": {name: getattr(case.grading, name) for name in _GRADING}
+        }
+        digest.update(_CANONICAL.encode(row).encode() + b"\n")
     return digest.hexdigest()
 
 

@@ -183,13 +183,14 @@ def permuted(groups: Sequence[tuple[tuple[str, ...], Sequence[float]]], spread: 
     import numpy as np
 
     generator = np.random.default_rng(seed)
-    users = sorted(_counts(groups))
+    counts = _counts(groups)
+    users = sorted(counts)
     place = {user: index for index, user in enumerate(users)}
     sums = np.zeros((PERMUTATIONS, len(users)))
     for senders, values in groups:
         dealt = generator.permuted(np.tile(values, (PERMUTATIONS, 1)), axis=1)
         sums[:, [place[user] for user in senders]] += dealt
-    sent = np.array([_counts(groups)[user] for user in users])
+    sent = np.array([counts[user] for user in users])
     found = np.sqrt((sums**2 / sent).sum(axis=1) / sent.sum())
     return float((1 + (found >= spread - 1e-12).sum()) / (1 + PERMUTATIONS))
 
