@@ -5,7 +5,8 @@
 No matrix is that large, so copies of `full` are: each copy has messages, pairs, meanings and codes of its own, so that keys
 stay apart and clusters grow, under the same scenarios, conditions and users. Answers come at once from an engine inside the
 process (random picks of the schema's choices), so what is measured is ours: loading, rendering, keys, journal, grading,
-scoring, the page. Memory is resident memory, children included, sampled fifty times a second, and the kernel's own maximum.
+scoring, the page. Memory is resident memory, children included, sampled five times a second, or the kernel's
+maximum of the stage itself where that is more. On a shared machine CPU seconds say more than seconds.
 
 `verdicts` scores as many cases as make 10^6 verdicts (two judges, values drawn at random), whatever --cases says.
 """
@@ -82,7 +83,7 @@ def _measured(stage: str, folder: Path, count: int, limit: float) -> Row:
     while child.poll() is None and time.monotonic() - began < limit:
         with contextlib.suppress(psutil.Error):
             peak = max(peak, sum(_resident(each) for each in (watched, *watched.children(recursive=True))))
-        time.sleep(0.02)
+        time.sleep(0.2)
     row: Row = {"stage": stage, "cases": count, "seconds": round(time.monotonic() - began, 1), "peak_mb": round(peak / 1e6)}
     if child.poll() is None:
         child.kill()
@@ -118,9 +119,10 @@ def _kernel_peak() -> int:
 
 @contextlib.contextmanager
 def _clock(row: Row, name: str) -> Iterator[None]:
-    began = time.perf_counter()
+    began, used = time.perf_counter(), time.process_time()
     yield
-    row[name] = round(time.perf_counter() - began, 2)
+    row[f"{name}_s"] = round(time.perf_counter() - began, 2)
+    row[f"{name}_cpu_s"] = round(time.process_time() - used, 2)
 
 
 def dataset(folder: Path, count: int) -> Row:
@@ -245,19 +247,15 @@ def journal(folder: Path, count: int) -> Row:
     source, target = folder / "run" / "completions", folder / "journal"
     shutil.rmtree(target, ignore_errors=True)
     size = sum(path.stat().st_size for path in source.iterdir()) / 1e6
-    with _clock(row, "read_s"):
+    with _clock(row, "read"):
         stored = Journal.read(source)
     row["peak_read_mb"] = _kernel_peak()
-    with _clock(row, "write_s"), Journal.open(target, "bench") as file:
+    with _clock(row, "write"), Journal.open(target, "bench") as file:
         for completion in stored.values():
             file.append(completion)
     shutil.rmtree(target)
-    return {
-        **row,
-        "answers": len(stored),
-        "read_mb_s": round(size / row["read_s"], 1),
-        "write_mb_s": round(size / row["write_s"], 1),
-    }
+    speeds = {f"{name}_mb_s{per}": round(size / row[f"{name}{per}_s"], 1) for name in ("read", "write") for per in ("", "_cpu")}
+    return {**row, "answers": len(stored), **speeds}
 
 
 def grade(folder: Path, count: int) -> Row:
@@ -266,9 +264,9 @@ def grade(folder: Path, count: int) -> Row:
     from helmbench_hf.run_folder import RunFolder
 
     row: Row = {}
-    with _clock(row, "collect_s"):
+    with _clock(row, "collect"):
         graded = collect(RunFolder(folder / "run"))
-    with _clock(row, "export_s"):
+    with _clock(row, "export"):
         graded.write(RunFolder(folder / "run"))
     return {**row, "verdicts": len(graded.verdicts)}
 
@@ -294,7 +292,7 @@ def verdicts(folder: Path, count: int) -> Row:
 
     row: Row = {"replicates": REPLICATES}
     cases = load_cases(DESIGN).cases
-    with _clock(row, "drawn_s"):
+    with _clock(row, "drawn"):
         chosen: list[Case] = []
         found: list[Verdict] = []
         dice = random.Random(1)
@@ -304,7 +302,7 @@ def verdicts(folder: Path, count: int) -> Row:
             if len(found) >= VERDICTS:
                 break
     row["peak_before_mb"] = _kernel_peak()
-    with _clock(row, "score_s"):
+    with _clock(row, "score"):
         score_run(chosen, found, benchmark=default_benchmark(), judges=JUDGES)
     return {**row, "scored": len(chosen), "verdicts": len(found)}
 

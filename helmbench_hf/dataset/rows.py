@@ -71,8 +71,13 @@ def case_of(row: Row, shared: dict[Any, Any] | None = None) -> Case:
     text: str = values.pop("grading")
     if (grading := known.get(("grading", text))) is None:
         grading = known["grading", text] = _grading(json.loads(text))
-    same = {name: known.setdefault(value, value) for name, value in values.items() if isinstance(value, str | tuple)}
-    return Case(**{**values, **same}, grading=grading)
+    same: Row = {name: known.setdefault(_sort(value), value) for name, value in values.items()}
+    return Case(**same, grading=grading)
+
+
+def _sort(value: Any) -> Any:
+    """What a value is known by: 1, 1.0 and True are equal and are not the same."""
+    return value if isinstance(value, str | tuple) else (type(value), value)
 
 
 def _grading(values: Row) -> Grading:
