@@ -22,7 +22,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from helmbench_hf.demo_model import demo_model_path
 from helmbench_hf.inference.chat import ChatTemplate
-from helmbench_hf.inference.engine import EngineSpec, Message, Request, Sampling, drive, open_engine
+from helmbench_hf.inference.drive import drive
+from helmbench_hf.inference.engine import EngineSpec, Message, Request, Sampling, open_engine
 from helmbench_hf.inference.ray import RayEngine
 from helmbench_hf.records import Completion
 

@@ -17,7 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from helmbench_hf.demo_model import demo_model_path
 from helmbench_hf.generate.turns import Conversations, Settings
-from helmbench_hf.inference.engine import EngineSpec, Request, drive
+from helmbench_hf.inference.drive import drive
+from helmbench_hf.inference.engine import EngineSpec, Request
 from helmbench_hf.inference.journal import Journal
 from helmbench_hf.inference.known import know
 from helmbench_hf.inference.reasoning import answered

@@ -14,7 +14,8 @@ from meter import Meter, Work, versions
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from helmbench_hf.inference.chat import ChatTemplate
-from helmbench_hf.inference.engine import EngineSpec, Message, Request, Sampling, drive
+from helmbench_hf.inference.drive import drive
+from helmbench_hf.inference.engine import EngineSpec, Message, Request, Sampling
 from helmbench_hf.inference.journal import Journal
 from helmbench_hf.inference.keys import digest
 from helmbench_hf.inference.vllm import VllmEngine

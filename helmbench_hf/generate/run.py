@@ -13,7 +13,8 @@ from helmbench_hf import __version__
 from helmbench_hf.dataset.load import CaseSet, load_cases, select
 from helmbench_hf.generate.turns import Conversations, History, Settings
 from helmbench_hf.inference.counting import Counting
-from helmbench_hf.inference.engine import EngineSpec, drive, open_engine
+from helmbench_hf.inference.drive import drive
+from helmbench_hf.inference.engine import EngineSpec, open_engine
 from helmbench_hf.inference.host import Reporter
 from helmbench_hf.inference.journal import Journal, RunLock
 from helmbench_hf.inference.keys import digest

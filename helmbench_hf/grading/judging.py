@@ -18,7 +18,8 @@ from helmbench_hf.grading.exchanges import exchanges, run_answers
 from helmbench_hf.grading.judge import Ask, JudgeError, JudgeSpec, asks, criteria_of, resolve_mode
 from helmbench_hf.inference.chat import Chat
 from helmbench_hf.inference.counting import Counting, Listener
-from helmbench_hf.inference.engine import Engine, Request, drive, open_engine
+from helmbench_hf.inference.drive import drive
+from helmbench_hf.inference.engine import Engine, Request, open_engine
 from helmbench_hf.inference.identity import ModelIdentity
 from helmbench_hf.inference.journal import Journal, RunLock
 from helmbench_hf.inference.keys import KeyContext

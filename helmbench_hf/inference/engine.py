@@ -1,14 +1,9 @@
-"""The seam: what a request is, what an engine is, and the one driver that every engine and every stage shares.
-
-Knows no case and no criterion. The driver owns the window, next turns, retries and the graceful stop
-(engineering review, sections 1, 4 and 9).
-"""
+"""The seam: what a request is, and what an engine is. Knows no case and no criterion (engineering review, section 9)."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, get_args
 
@@ -222,112 +217,6 @@ def open_engine(spec: EngineSpec) -> Engine:
             from helmbench_hf.inference.endpoint import EndpointEngine
 
             return EndpointEngine(spec)
-
-
-@dataclass(frozen=True, slots=True)
-class Driven:
-    """What one call of `drive` did."""
-
-    saved: int
-    retried: int
-    """Engine failures that were tried again."""
-    strays: int
-    """Completions of requests that were not in flight; an engine with replicas may answer twice. Not saved."""
-    stopped: bool
-    """`stop` said so before the work was done: what was not submitted is missing, and a resume runs it."""
-
-
-@dataclass(slots=True)
-class _Work:
-    """What is left, in the order in which it should run."""
-
-    source: Iterator[Request]
-    turns: deque[Request] = field(default_factory=deque)
-    again: deque[Request] = field(default_factory=deque)
-    alone: deque[Request] = field(default_factory=deque)
-
-    def next(self, idle: bool) -> Request | None:
-        """Next turns (their prefix is hot), fresh work, second tries; last tries one by one, when nothing else runs.
-
-        One prompt that kills the engine takes its neighbors down with it. Alone, it can only take itself.
-        """
-        if self.turns:
-            return self.turns.popleft()
-        if (request := next(self.source, None)) is not None:
-            return request
-        if self.again:
-            return self.again.popleft()
-        return self.alone.popleft() if self.alone and idle else None
-
-
-def drive(
-    engine: Engine,
-    work: Iterable[Request],
-    follow_up: Callable[[Request, Completion], Request | None],
-    save: Callable[[Completion], None],
-    *,
-    stop: Callable[[], bool] | None = None,
-    retries: int = 2,
-    saved: Mapping[str, Completion] | None = None,
-) -> Driven:
-    """Keep the engine full; save every completion as it ends; a conversation's next turn goes first.
-
-    `work` (first turns) is pulled only as the window has room. `follow_up` gives the next turn after a completion, or
-    None; it is called once per request, after `save`, for every outcome, refused and failed ones too. `save` is called
-    exactly once per key: twin requests (one key, two conversations) share one completion. `stop` is asked before
-    anything is submitted; once it is true, what is live is finished and saved, and nothing is begun. An engine failure
-    is tried again `retries` times, then the `engine_error` itself is saved, with its attempt. `saved` is what `save` has
-    put away, by key, where it can be looked up there; without it every completion is kept here.
-
-    Raises `EngineError` where the engine died for good; what was saved until then stays valid.
-    """
-    queue = _Work(iter(work))
-    live: dict[str, list[Request]] = {}
-    kept: dict[str, Completion] = {}
-    done = kept if saved is None else saved
-    tries: dict[str, int] = {}
-    ended = retried = strays = 0
-    stopped = False
-
-    def settle(completion: Completion, requests: list[Request]) -> None:
-        nonlocal ended
-        save(completion)
-        ended += 1
-        tries.pop(completion.key, None)
-        if saved is None:
-            kept[completion.key] = completion
-        queue.turns.extend(turn for request in requests if (turn := follow_up(request, completion)) is not None)
-
-    def begin(request: Request) -> None:
-        if (known := done.get(request.key)) is not None:
-            if (turn := follow_up(request, known)) is not None:
-                queue.turns.append(turn)
-        elif request.key in live:
-            live[request.key].append(request)
-        elif request.refusal:
-            settle(refused(request, request.refusal), [request])
-        else:
-            live[request.key] = [request]
-            engine.submit(request)
-
-    while True:
-        while len(live) < engine.capacity:
-            stopped = stopped or (stop is not None and stop())
-            if stopped or (request := queue.next(not live)) is None:
-                break
-            begin(request)
-        if not live:
-            return Driven(ended, retried, strays, stopped)
-        for completion in engine.collect():
-            if (requests := live.pop(completion.key, None)) is None:
-                strays += 1
-                continue
-            attempt = tries[completion.key] = tries.get(completion.key, 0) + 1
-            if completion.status == "engine_error" and attempt <= retries:
-                retried += 1
-                (queue.alone if attempt == retries else queue.again).extend(requests)
-            else:
-                settle(replace(completion, attempt=attempt), requests)
 
 
 def refused(request: Request, reason: str) -> Completion:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from helmbench_hf.generate.turns import Conversations, Settings
 from helmbench_hf.inference.chat import ChatTemplate
-from helmbench_hf.inference.engine import Request, drive
+from helmbench_hf.inference.drive import drive
+from helmbench_hf.inference.engine import Request
 from helmbench_hf.inference.keys import KeyContext
 from helmbench_hf.records import Case, Completion
 from tests.support.checkpoints import tiny_tokenizer

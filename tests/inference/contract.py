@@ -8,7 +8,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from helmbench_hf.inference.chat import Chat, ChatTemplate
-from helmbench_hf.inference.engine import Ability, Engine, Message, Request, Sampling, drive
+from helmbench_hf.inference.drive import drive
+from helmbench_hf.inference.engine import Ability, Engine, Message, Request, Sampling
 from helmbench_hf.inference.keys import tokens_sha
 from helmbench_hf.records import Completion
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helmbench_hf.inference.engine import Driven, EngineError, EngineSpec, Message, Request, Sampling, drive, open_engine
+from helmbench_hf.inference.drive import Driven, drive
+from helmbench_hf.inference.engine import EngineError, EngineSpec, Message, Request, Sampling, open_engine
 from helmbench_hf.records import Completion
 from tests.support.fake_engine import FakeEngine, Fate
 

@@ -8,8 +8,9 @@ import pytest
 
 from helmbench_hf.inference import endpoint as module
 from helmbench_hf.inference.chat import ServerTemplate
+from helmbench_hf.inference.drive import drive
 from helmbench_hf.inference.endpoint import EndpointEngine
-from helmbench_hf.inference.engine import EngineError, EngineSpec, Request, Sampling, drive, open_engine
+from helmbench_hf.inference.engine import EngineError, EngineSpec, Request, Sampling, open_engine
 from helmbench_hf.records import Completion
 from tests.inference import contract
 from tests.support.chat_server import WINDOW, Answer, Body, ChatServer, Fate, Status, model_says

@@ -18,7 +18,8 @@ import pytest
 
 from helmbench_hf.inference import ray as ray_module
 from helmbench_hf.inference.chat import ChatTemplate
-from helmbench_hf.inference.engine import Driven, EngineError, EngineSpec, Message, Request, Sampling, drive, open_engine
+from helmbench_hf.inference.drive import Driven, drive
+from helmbench_hf.inference.engine import EngineError, EngineSpec, Message, Request, Sampling, open_engine
 from helmbench_hf.inference.journal import Journal
 from helmbench_hf.inference.ray import RayEngine
 from helmbench_hf.records import Completion

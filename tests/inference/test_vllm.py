@@ -10,7 +10,8 @@ import pytest
 
 from helmbench_hf.inference import scratch as scratch_module
 from helmbench_hf.inference.chat import ChatTemplate
-from helmbench_hf.inference.engine import EngineError, EngineSpec, Message, Request, Sampling, drive, open_engine
+from helmbench_hf.inference.drive import drive
+from helmbench_hf.inference.engine import EngineError, EngineSpec, Message, Request, Sampling, open_engine
 from helmbench_hf.inference.scratch import Scratch
 from helmbench_hf.inference.vllm import VllmEngine, start_sentence
 from helmbench_hf.records import Completion

@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from helmbench_hf.inference.engine import Engine, EngineError, Message, Request, Sampling, drive
+from helmbench_hf.inference.drive import drive
+from helmbench_hf.inference.engine import Engine, EngineError, Message, Request, Sampling
 from helmbench_hf.inference.host import Reporter
 from helmbench_hf.inference.journal import Journal, RunLock
 from helmbench_hf.inference.keys import KeyContext, request_key, turn_key
