@@ -72,16 +72,16 @@ def phases(model: str) -> dict[str, Phase]:
     slow = {"FAKE_DELAY": "0.1", "FAKE_LOAD": "0.5"}
     single = (*generate, "--only", "P1", "--repeats", "6")
     multi = (*generate, "--only", "P2-B5", "--repeats", "100")
-    smoke = (*generate, "--design", "smoke", "-e", "dtype=float32", "-e", "max_num_seqs=4")
+    labels = (*generate, "--only", "P1-B5-S2,P1-B6-S1", "-e", "dtype=float32", "-e", "max_num_seqs=4")  # short answers
     long = {"starting": 6.0, "loading": 15.0, "answering": 12.0}
     processes = {"VLLM_ENABLE_V1_MULTIPROCESSING": "1"}
     return {
         "single": Phase(single, "completions", environment=slow),
         "multi": Phase(multi, "completions", environment=slow),
         "grade": Phase(grade, "judgments/judge", environment=slow, before=(*generate, "--repeats", "2")),
-        "vllm-generate": Phase(smoke, "completions", real=True, longest=long),
+        "vllm-generate": Phase(labels, "completions", real=True, longest=long),
         "vllm-grade": Phase(grade, "judgments/judge", real=True, longest=long, before=(*generate, "--design", "smoke")),
-        "vllm-processes": Phase(smoke, "completions", real=True, longest=long, environment=processes),
+        "vllm-processes": Phase(labels, "completions", real=True, longest=long, environment=processes),
     }
 
 

@@ -60,8 +60,12 @@ class Command:
         return pids
 
     def gone(self, within: float = 5.0) -> bool:
+        return self.counts(0, within)
+
+    def counts(self, number: int, within: float = 5.0) -> bool:
+        """Wait until so many processes live; one that has just been started shows its environment a moment later."""
         deadline = time.monotonic() + within
-        while self.living():
+        while len(self.living()) != number:
             if time.monotonic() > deadline:
                 return False
             time.sleep(0.02)
@@ -92,7 +96,7 @@ Begin = Callable[[str, dict[str, Any]], Command]
 def test_nothing_lives_after_a_kill(command: Begin, victim: str) -> None:
     run = command("sleep", {"deaf": True})
     pids = run.event("pids")
-    assert len(run.living()) == 3
+    assert run.counts(3)
     os.kill(run.process.pid if victim == "command" else pids["child"], signal.SIGKILL)
     assert run.gone(within=2.0)
     assert run.process.wait(5) == (-9 if victim == "command" else 128 + 9)
