@@ -10,7 +10,7 @@ import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 from yaml.reader import Reader
@@ -25,6 +25,16 @@ _TRAPS = (
     (re.compile(r"^[-+]?0[xob]", re.I), "write the number in decimal, or put it in quotes"),
 )
 _SCALARS = {"str", "int", "float", "bool", "null", "timestamp"}
+_TIMESTAMP = "tag:yaml.org,2002:timestamp"
+
+
+class _Loader(yaml.SafeLoader):
+    """A loader of our own: lmformatenforcer, which vLLM imports, lets every other `SafeLoader` read dates as text."""
+
+    yaml_constructors: ClassVar[dict[str | None, Any]] = {
+        **yaml.SafeLoader.yaml_constructors,
+        _TIMESTAMP: yaml.SafeLoader.construct_yaml_timestamp,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +110,7 @@ def _decode(raw: bytes) -> str:
 
 def _parse(text: str) -> Document:
     documents = depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+    for event in yaml.parse(text, Loader=_Loader):
         documents += isinstance(event, yaml.DocumentStartEvent)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
@@ -111,7 +121,7 @@ def _parse(text: str) -> Document:
             raise TrapError(_line(event), "", "the file holds 2 documents or more", "write exactly one")
         if depth > MAX_DEPTH:  # before anything recursive reads it
             raise TrapError(_line(event), "", "nested too deep", f"use at most {MAX_DEPTH} levels")
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    root = yaml.compose(text, Loader=_Loader)
     lines: dict[tuple[str | int, ...], int] = {}
     data = None if root is None else _construct(root, (), lines)
     if data is None:
@@ -152,7 +162,7 @@ def _scalar(node: yaml.ScalarNode, path: tuple[str | int, ...]) -> Any:
             if pattern.match(node.value):
                 raise TrapError(line, _dotted(path), f"the unquoted value `{node.value}` is ambiguous", mend)
     try:
-        value = yaml.SafeLoader("").construct_object(node)
+        value = _Loader("").construct_object(node)
     except ValueError as error:
         what = f"the value `{node.value}` is impossible ({error})"
         raise TrapError(line, _dotted(path), what, "correct it or quote it") from None

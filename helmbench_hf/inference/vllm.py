@@ -23,6 +23,9 @@ CPU_SEQUENCES = 64
 """Sequences in one step on CPU: a step's cost grows with its batch there (engineering review, section 1)."""
 CPU_BLOCK = 32
 """The smallest prefix-cache block that vLLM's CPU attention takes; the default of 128 shares far less (section 2)."""
+CPU_OPTIONS = {"enforce_eager": True, "block_size": CPU_BLOCK, "enable_chunked_prefill": False}
+"""A seeded request whose prompt is cut over two steps kills vLLM 0.32 on CPU ("CPU Generator does not use offset",
+`v1/worker/gpu_model_runner.py`: it rewinds the generator, which torch can do on a GPU alone), so no prompt is cut."""
 DEATHS = 5
 """Deaths in a row, with no request finished between, after which the engine is given up. One prompt that kills it causes
 three: with its neighbors, with them again, alone. Two such prompts cause four."""
@@ -182,7 +185,7 @@ class VllmEngine:
             "gpu_memory_utilization": spec.gpu_memory_utilization,
             # read from the engine's configuration only: the per-request flag is ignored (harness.md 4.2, 18)
             "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True},
-            **({"enforce_eager": True, "block_size": CPU_BLOCK} if self._cpu else {}),
+            **(CPU_OPTIONS if self._cpu else {}),
             **spec.extra,
         }
         try:

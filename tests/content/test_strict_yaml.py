@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +136,16 @@ def test_ordinary_words_and_numbers_are_no_traps(file: Path) -> None:
     found = outcome(file, b"[0, 10, -4, 0.5, north, nobody, yesterday, once, 2026-01-05, 10-20, null, true, 1e3, 0800-0113]")
     assert isinstance(found, Document)
     assert [type(value).__name__ for value in found.data[:4]] == ["int", "int", "int", "float"]
+
+
+@pytest.mark.parametrize("imported", ["before", "after"])
+def test_a_library_that_changes_every_loader_changes_nothing_here(imported: str, tmp_path: Path) -> None:
+    (tmp_path / "some.yaml").write_text("a: 2026-01-05\n")
+    change = "known = yaml.SafeLoader.yaml_constructors; known['tag:yaml.org,2002:timestamp'] = known['tag:yaml.org,2002:str']"
+    ours = "from helmbench_hf.content.strict_yaml import read"
+    first, second = (change, ours) if imported == "before" else (ours, change)
+    program = f"import sys, yaml, pathlib; {first}; {second}; print(repr(read(pathlib.Path(sys.argv[1]), 'some').data['a']))"
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "some.yaml")], check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "datetime.date(2026, 1, 5)\n"

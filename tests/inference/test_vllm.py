@@ -54,6 +54,12 @@ class TestOnSmolLM2:
         contract.drawing_follows_the_seed(engine, chat)
         contract.presence_is_penalized(engine, chat)
 
+    def test_seeded_prompts_beyond_one_step_are_answered(self, engine: VllmEngine, chat: ChatTemplate) -> None:
+        drawn = Sampling(temperature=1.0, max_tokens=2, seed=1)
+        requests = [ask_long(chat, number, drawn) for number in range(16)]
+        assert sum(len(each.tokens) for each in requests) > 4096  # tokens of one step on CPU
+        assert {each.attempt for each in contract.run(engine, requests).values()} == {1}
+
     def test_it_says_what_it_is(self, engine: VllmEngine) -> None:
         contract.it_says_what_it_is(engine, "vllm", "float32", {"schema", "label_logprobs"})
         assert engine.describe().threads >= 1
@@ -115,6 +121,10 @@ class TestOnSmolLM2:
                 (tmp_path / path.name).write_bytes(path.read_bytes())
         with pytest.raises(EngineError, match=r"weights of .* are missing"):
             VllmEngine(EngineSpec.parse(f"vllm:{tmp_path}"))
+
+
+def ask_long(chat: ChatTemplate, number: int, sampling: Sampling) -> Request:
+    return contract.ask(chat, str(number), f"Card {number} is lost. " * 60, sampling=sampling)
 
 
 class Dying:
