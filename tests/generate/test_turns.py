@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from helmbench_hf.generate.turns import Conversations, Settings
 from helmbench_hf.inference.chat import ChatTemplate
 from helmbench_hf.inference.drive import drive
-from helmbench_hf.inference.engine import Request
+from helmbench_hf.inference.engine import Message, Request
 from helmbench_hf.inference.keys import KeyContext
 from helmbench_hf.records import Case, Completion
 from tests.support.checkpoints import tiny_tokenizer
@@ -137,6 +138,25 @@ def test_several_greedy_draws_are_refused() -> None:
 def test_order_is_the_prefix_tree(tiny_cases: list[Case], template: ChatTemplate) -> None:
     missing = talks(tiny_cases, template).missing()
     assert [request.tokens for request in missing] == sorted(request.tokens for request in missing)
+
+
+def test_prompts_are_made_one_system_text_at_a_time(tiny_cases: list[Case], template: ChatTemplate) -> None:
+    rendered: list[str] = []
+
+    class Watched:
+        facts = template.facts
+
+        def render(self, messages: Sequence[Message], prefill: str | None = None) -> tuple[int, ...]:
+            rendered.append(messages[0].content)
+            return template.render(messages, prefill)
+
+    systems = {case.system for case in tiny_cases}
+    work = talks(tiny_cases, Watched()).missing()  # type: ignore[arg-type]
+    assert (len(work), rendered) == (len(tiny_cases), [])
+    first = next(iter(work))
+    own = [case for case in tiny_cases if case.system == first.messages[0].content]
+    assert len(systems) > 1
+    assert len(rendered) == len(systems) + len(own), "one of each group for their order, and the group that is asked"
 
 
 def test_three_bad_prompts_among_two_hundred(tiny_cases: list[Case]) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from helmbench_hf.inference.chat import PINNED_DATE, ChatError, ChatTemplate, ServerTemplate, fold
 from helmbench_hf.inference.engine import EngineError, Message
@@ -286,3 +288,16 @@ def test_a_server_renders_and_says_nothing_of_it() -> None:
         served.render(TALK, "Verdict:")
     with pytest.raises(EngineError, match="not known here"):
         served.label_ids(("A", "B"))
+
+
+@settings(max_examples=30)
+@given(st.lists(st.text(alphabet="aé .\n<|", max_size=12).filter(str.strip), min_size=1, max_size=3))
+def test_prompts_that_are_encoded_by_the_piece_have_the_tokens_of_the_whole(contents: list[str]) -> None:
+    tokenizer = tiny_tokenizer(CHATML)
+    messages = [Message("user" if number % 2 == 0 else "assistant", text) for number, text in enumerate(contents)]
+    rows = [{"role": each.role, "content": each.content} for each in messages]
+    text = tokenizer.apply_chat_template(rows, tokenize=False, add_generation_prompt=True)
+    whole = tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
+    template = ChatTemplate(tokenizer)
+    assert template.render(messages) == whole
+    assert template.render(messages) == whole, "also from pieces that are kept"

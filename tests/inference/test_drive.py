@@ -214,6 +214,15 @@ def test_twins_share_one_completion_and_go_on_each_by_itself() -> None:
     assert driven.saved == 6
 
 
+def test_what_was_saved_is_looked_up_where_it_was_saved() -> None:
+    store: dict[str, Completion] = {}
+    work = [request("a"), *(request(f"other{number}") for number in range(4)), request("b", key="a")]
+    engine = FakeEngine(capacity=1)
+    driven = drive(engine, work, turns(2), lambda c: store.__setitem__(c.key, c), saved=store)
+    assert Counter(each.key for each in engine.submitted)["a"] == 1, "the twin comes after its answer"
+    assert driven.saved == len(store) == 2 * 5
+
+
 def test_twins_that_fail_together_are_tried_again_together() -> None:
     engine = FakeEngine(fate=lambda each, attempt: "fail" if attempt < 3 else "answer", capacity=4)
     saved: list[Completion] = []
