@@ -35,8 +35,6 @@ import psutil
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 MARK = "HELM_KILL_MARK"
-GONE = 5.0
-"""Seconds that the processes of a killed run may take to be gone."""
 FAKE = (sys.executable, "-m", "tests.support.fake_cli")
 REAL = (sys.executable, "-c", "from helmbench_hf.cli.app import main; main()")
 
@@ -57,6 +55,8 @@ class Phase:
     longest: Mapping[str, float] = field(default_factory=lambda: {"starting": 3.0, "loading": 1.0, "answering": 4.0})
     """Longest time from the beginning of each stage to the kill, in seconds."""
     environment: Mapping[str, str] = field(default_factory=dict)
+    gone: float = 5.0
+    """Longest time that a killed life may take to leave nobody behind, in seconds."""
     before: tuple[str, ...] = ()
     """Arguments of the command whose finished run this phase begins with."""
 
@@ -82,6 +82,7 @@ def phases(model: str) -> dict[str, Phase]:
         "vllm-generate": Phase(labels, "completions", real=True, longest=long),
         "vllm-grade": Phase(grade, "judgments/judge", real=True, longest=long, before=(*generate, "--design", "smoke")),
         "vllm-processes": Phase(labels, "completions", real=True, longest=long, environment=processes),
+        "vllm-ray": Phase((*labels, "--replicas", "2"), "completions", real=True, longest={**long, "loading": 40.0}, gone=15.0),
     }
 
 
@@ -162,11 +163,11 @@ class _Life:
                 continue
         return pids
 
-    def gone(self) -> float | None:
-        """Seconds until no process of this life is left, or None where one stays."""
+    def gone(self, limit: float) -> float | None:
+        """Seconds until no process of this life is left, or None where one stays longer than `limit`."""
         began = time.monotonic()
         while self.living():
-            if time.monotonic() - began > GONE:
+            if time.monotonic() - began > limit:
                 return None
             time.sleep(0.005)
         self.process.wait()
@@ -261,10 +262,11 @@ class _Trial:
         return _Life(command, self.environment, self.folder / f"{time.monotonic_ns()}.log")
 
     def _gone(self, life: _Life) -> None:
-        seconds = life.gone()
+        limit = self.phase.gone
+        seconds = life.gone(limit)
         if seconds is None:
-            self.faults.append(f"{self.name}: processes {life.living()} still live {GONE:g} s after kill {self.kills}")
-        self.slowest = max(self.slowest, seconds or GONE)
+            self.faults.append(f"{self.name}: processes {life.living()} still live {limit:g} s after kill {self.kills}")
+        self.slowest = max(self.slowest, seconds or limit)
 
     def _cut(self, journal: Path) -> int:
         """Cut the last whole line of the newest segment at a random byte; say how many were cut."""
@@ -298,7 +300,11 @@ class _Trial:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--phases", default="single,multi,grade", help="of single, multi, grade, vllm-generate, vllm-grade, ..")
+    parser.add_argument(
+        "--phases",
+        default="single,multi,grade",
+        help="of single, multi, grade, vllm-generate, vllm-grade, vllm-processes, vllm-ray",
+    )
     parser.add_argument("--kills", type=int, default=27, help="of each phase")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--add", default="", help="more arguments for the command that is killed")
