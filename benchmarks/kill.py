@@ -300,7 +300,7 @@ class _Trial:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--phases", default="single,multi,grade", help="of single, multi, grade, vllm-{generate,grade,processes,ray}")
+    parser.add_argument(
         "--phases",
         default="single,multi,grade",
         help="of single, multi, grade, vllm-generate, vllm-grade, vllm-processes, vllm-ray",
