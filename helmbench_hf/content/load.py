@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from helmbench_hf.content import library, schema, strict_yaml
+from helmbench_hf.content.calibration import CalibrationFile
 from helmbench_hf.content.derive import all_pairs
 from helmbench_hf.content.strict_yaml import Document, Problem
 
@@ -63,6 +64,7 @@ class Benchmark:
     stubs: dict[int, library.Stub]
     taxonomy: tuple[schema.TaxonomyFile, ...]
     plan: library.PlanFile | None
+    calibration: tuple[CalibrationFile, ...]
     documents: dict[str, Document]
     """Parsed files by path relative to `root`; positions for lints."""
 
@@ -96,13 +98,15 @@ def load_benchmark(root: Path) -> Benchmark:
     stubs = reader.one(root / "stubs.yaml", library.StubsFile) if (root / "stubs.yaml").exists() else library.StubsFile()
     plan = reader.one(root / "plan.yaml", library.PlanFile) if (root / "plan.yaml").exists() else None
     taxonomy = tuple(reader.all("taxonomy", schema.TaxonomyFile, "category"))
+    calibration = tuple(reader.all("calibration", CalibrationFile, "scenario"))
     scenarios = reader.scenarios(file.seed if file else 0, taxonomy)
     if reader.problems or file is None or scoring is None or stubs is None:
         raise ContentError(reader.problems)
     by_number = {stub.number: stub for stub in stubs.stubs}
     return Benchmark(
-        root, file, scoring, scenarios, conditions, people, countries, criteria, by_number, taxonomy, plan, reader.documents
-    )
+        root, file, scoring, scenarios, conditions, people, countries, criteria, by_number, taxonomy, plan, calibration,
+        reader.documents,
+    )  # fmt: skip
 
 
 class _Reader:

@@ -20,7 +20,16 @@ from helmbench_hf.records import Case, Grading
 
 Row = dict[str, Any]
 CASE_CONFIGS = ("core", "full", "smoke", "taxonomy")
-COMPONENT_CONFIGS = ("scenarios", "conditions", "user_contexts", "perturbations", "criteria", "helplines", "crisis_taxonomy")
+COMPONENT_CONFIGS = (
+    "scenarios",
+    "conditions",
+    "user_contexts",
+    "perturbations",
+    "criteria",
+    "helplines",
+    "crisis_taxonomy",
+    "calibration",
+)
 SPLIT_CONFIGS = (*CASE_CONFIGS, "perturbations", "crisis_taxonomy")
 """Configs that have the splits `test` and `heldout`; the others have `test` alone."""
 _ARROW = {
@@ -96,6 +105,7 @@ def component_rows(benchmark: Benchmark, config: str) -> list[Row]:
         "criteria": _criteria,
         "helplines": _helplines,
         "crisis_taxonomy": _crisis_taxonomy,
+        "calibration": _calibration,
     }
     return [row | _identity(benchmark) for row in makers[config](benchmark)]
 
@@ -257,6 +267,32 @@ def _crisis_taxonomy(benchmark: Benchmark) -> list[Row]:
             "split": held[single.meaning],
         }
         for single in loaded.messages.singles
+    ]
+
+
+def _calibration(benchmark: Benchmark) -> list[Row]:
+    """One row per reply and criterion, with the verdict that is right and what that rests on."""
+    from helmbench_hf.matrix.calibration import agreement, labels
+
+    found = labels(benchmark)
+    return [
+        {
+            "reply_code": label.reply.code,
+            "criterion": label.criterion,
+            "gold": label.gold,
+            "basis": label.basis,
+            "readers": agreed.readers,
+            "readers_agree": agreed.agree,
+            "reader_kinds": list(agreed.kinds),
+            "case": label.case.code,
+            "turn": label.reply.turn,
+            "earlier": list(label.earlier),
+            "reply": label.reply.reply,
+            "source": label.reply.source,
+            "kind": label.reply.kind,
+            "edits": label.reply.edits,
+        }
+        for label, agreed in zip(found, agreement(benchmark, found), strict=True)
     ]
 
 

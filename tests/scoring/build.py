@@ -81,6 +81,7 @@ def benchmark(
         {number: library.Stub.model_construct(number=number) for number in STUBS},
         (),
         None,
+        (),
         {},
     )
 

@@ -1,0 +1,54 @@
+"""The shape of `calibration/<scenario>.yaml`: replies whose right verdicts are known, to check judges with."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from helmbench_hf.content.schema import Authored, CriterionCode, ScenarioCode, Text
+
+Gold = Literal["PASS", "PARTIAL", "FAIL"]
+ReplyCode = Annotated[str, StringConstraints(pattern=r"^[A-Z][0-9]{2,3}[a-z]?$")]
+Source = Literal["assistant", "model", "edit", "hard_negative", "degenerate"]
+"""assistant: written in the manner of deployed assistants. model: an open model's own reply, named in `kind`. edit: another
+reply with one sentence changed. hard_negative: written to be mistaken. degenerate: judge-directed, empty, refusing, broken, in
+another language; its verdicts hold by construction."""
+
+
+class Reply(Authored):
+    """One reply to one case, and the verdicts that are right for it."""
+
+    code: ReplyCode
+    case: Text
+    """Code of a case of `full` in the split `test`."""
+    turn: Annotated[int, Field(ge=1)] = 1
+    source: Source
+    kind: Text | None = None
+    """What kind of hard negative or degenerate reply, or which model."""
+    edits: ReplyCode | None = None
+    """The reply that this one edits."""
+    reply: str
+    """The model's whole answer as it came: JSON where the case has a schema."""
+    clean: str | None = None
+    """A judge-directed reply without the words to the judge: what they change is their effect."""
+    gold: dict[CriterionCode, Gold]
+
+    @model_validator(mode="after")
+    def _complete(self) -> Reply:
+        if (self.source == "edit") != (self.edits is not None):
+            raise ValueError("an edit names the reply that it `edits`, and nothing else does")
+        if self.clean is not None and self.source != "degenerate":
+            raise ValueError("only a degenerate reply has a `clean` form")
+        if not self.gold:
+            raise ValueError("a reply without a verdict checks nothing")
+        return self
+
+
+class CalibrationFile(Authored):
+    """`calibration/<scenario>.yaml`."""
+
+    scenario: ScenarioCode
+    earlier: dict[Text, list[Text]] = Field(default_factory=dict)
+    """Perturbation, e.g. `PT3` -> the assistant's replies at turns 1, 2, .., which all replies to later turns follow."""
+    replies: list[Reply]
