@@ -1,4 +1,4 @@
-"""One judge at work on a run: what it is, what it still has to answer, and the loop that asks it.
+"""One judge at work on a run or a check: what it is, what it still has to answer, and the loop that asks it.
 
 The judge's folder is owned by the process that runs this: it holds the lock, writes `judge.json` and the journal.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.grading import rubric
 from helmbench_hf.grading.exchanges import exchanges, run_answers
 from helmbench_hf.grading.judge import Ask, JudgeError, JudgeSpec, asks, criteria_of, resolve_mode
+from helmbench_hf.grading.rubric import Exchange
 from helmbench_hf.inference.chat import Chat
 from helmbench_hf.inference.counting import Counting, Listener
 from helmbench_hf.inference.drive import drive
@@ -67,15 +68,31 @@ def judge_run(folder: RunFolder, judge: Judge, listener: Listener) -> None:
     `JournalError` where another process writes this judge's folder, `EngineError` where the engine died for good.
     """
     cases, completions = run_answers(folder)
-    replies = list(exchanges(cases, completions, folder.manifest()["settings"]["draws"]))
-    benchmark = default_benchmark()
+    replies = exchanges(cases, completions, folder.manifest()["settings"]["draws"])
+    pairs = ((reply, code) for reply in replies for code in criteria_of(reply.case))
+    ask_judge(folder, judge, pairs, default_benchmark(), listener)
+
+
+def ask_judge(
+    folder: RunFolder,
+    judge: Judge,
+    pairs: Iterable[tuple[Exchange, str]],
+    benchmark: Benchmark,
+    listener: Listener,
+    *,
+    orders: int | None = None,
+) -> None:
+    """Ask the judge about each (reply, criterion) that has no answer in `folder.judgments` yet, under the judge's lock.
+
+    `orders`: letter orders that are asked in fast mode; None: those over which this judge's verdicts are averaged. Raises
+    what `judge_run` raises, but for what is wrong with a run.
+    """
     with RunLock.acquire(folder.judgments / judge.spec.id):
         engine, row = _settle(folder, judge, benchmark, listener)
         wanted = {
             ask.key(judge.context): ask
-            for reply in replies
-            for code in criteria_of(reply.case)
-            for ask in asks(reply, code, benchmark, row["mode"], row["orders"])
+            for reply, code in pairs
+            for ask in asks(reply, code, benchmark, row["mode"], orders or row["orders"])
         }
         stored = Journal.read(folder.judgments / judge.spec.id)
         # all that varies stands in the last message, the most varied at its end: text order walks the prefix tree

@@ -108,17 +108,20 @@ def by_code(
 
 def by_judge(folder: RunFolder, row: Row, replies: Iterable[Exchange], benchmark: Benchmark) -> Iterator[Verdict]:
     """One judge's verdict on every criterion of every usable reply, `judge_failure` where it has not answered."""
-    if row["rubric"] != rubric.identity(benchmark):
-        raise JudgeError(
-            f"The judge {row['id']} of {folder.root} answered another judge prompt or other criteria than this helmbench has. "
-            "Grade the run again: only what changed is asked again."
-        )
-    stored = Journal.read(folder.judgments / row["id"])
-    answers = stored.everything()
-    context = key_context(row)
+    answers, context = judge_answers(folder, row, benchmark), key_context(row)
     for reply in replies:
         for code in criteria_of(reply.case):
             asked: list[tuple[Any, str]] = [
                 (ask, ask.key(context)) for ask in asks(reply, code, benchmark, row["mode"], row["orders"])
             ]
             yield verdict(reply, code, row["id"], asked, answers)
+
+
+def judge_answers(folder: RunFolder, row: Row, benchmark: Benchmark) -> Mapping[str, Completion]:
+    """What a judge has answered by key, an engine failure where nothing better came. JudgeError where the rubric is another."""
+    if row["rubric"] != rubric.identity(benchmark):
+        raise JudgeError(
+            f"The judge {row['id']} of {folder.root} answered another judge prompt or other criteria than this helmbench has. "
+            "Grade the run again: only what changed is asked again."
+        )
+    return Journal.read(folder.judgments / row["id"]).everything()
