@@ -178,3 +178,27 @@ class JudgeInfo:
     """Model family; only a second family can confirm a veto."""
     validated: Mapping[str, bool] = field(default_factory=dict)
     """By criterion: has this judge passed the claim gate?"""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedLabel:
+    """One reply under one criterion whose right verdict is known, and what a judge made of it."""
+
+    reply: str
+    """Code of the reply, e.g. `R012`."""
+    criterion: str
+    right: Answer
+    said: Answer | None
+    """None: a judge failure."""
+    length: int
+    """Characters of the reply as the person sees it."""
+    reason: str = ""
+    """Why there is no verdict; empty where there is one."""
+    orders: tuple[Answer | None, ...] = ()
+    """Fast mode: what the judge says under each letter order, the one that begins with PASS first."""
+    masses: tuple[float, ...] = ()
+    """Fast mode: probability that the letters had together, by letter order; shorter where it was not read."""
+    directed: bool = False
+    """The reply holds words to the judge and there is a form without them."""
+    clean: Answer | None = None
+    """What the judge says of that form; None where it has said nothing."""

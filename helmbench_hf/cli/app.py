@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from helmbench_hf import __version__
-from helmbench_hf.cli import content, grade, merge, models, plan, review, run, scores
+from helmbench_hf.cli import content, grade, judge, judge_sheets, merge, models, plan, review, run, scores
 
 app = typer.Typer(
     name="helmbench",
@@ -21,6 +21,10 @@ content.app.command("sheet")(review.sheet)
 content.app.command("read")(review.read)
 content.app.command("agreement")(review.agreement)
 app.add_typer(content.app, name="content")
+judge.app.command("sheet")(judge_sheets.sheet)
+judge.app.command("read")(judge_sheets.read)
+judge.app.command("agreement")(judge_sheets.agreement)
+app.add_typer(judge.app, name="judge")
 app.command("show")(content.show)
 app.command("cases")(content.cases)
 app.command("models")(models.models)

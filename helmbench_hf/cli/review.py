@@ -18,7 +18,8 @@ Content = Annotated[Path | None, typer.Option("--content", help="Authored files 
 Scenarios = Annotated[str, typer.Option("--only", help="Scenarios whose code starts with one of these, e.g. P1-B1,P3.")]
 
 
-def _benchmark(content: Path | None) -> Benchmark:
+def benchmark_of(content: Path | None) -> Benchmark:
+    """The authored files, or the reason in a sentence."""
     from helmbench_hf.content.load import ContentError, default_root, load_benchmark
 
     try:
@@ -40,7 +41,7 @@ def sheet(
     """Write the messages shuffled and without labels, for readers who did not write them."""
     from helmbench_hf.matrix.review import items, unread, write_sheet
 
-    benchmark = _benchmark(content)
+    benchmark = benchmark_of(content)
     found = items(benchmark, only)
     if not found:
         fail(f"no scenario starts with {only}")
@@ -76,7 +77,7 @@ def agreement(content: Content = None, only: Scenarios = "", as_json: Json = Fal
     """Say how far blind readers agree with the gold, and list what they dispute."""
     from helmbench_hf.matrix.review import agreement as rows_of
 
-    rows = rows_of(_benchmark(content), only)
+    rows = rows_of(benchmark_of(content), only)
     if as_json:
         typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,17 +16,28 @@ if TYPE_CHECKING:
     from helmbench_hf.grading.run import Graded
 
 ExistingRun = Annotated[Path, typer.Option("--run", help="Folder of the run.")]
+Checks = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--check",
+        help="Folder of a check (`helmbench judge check`); cited where it is of the same judge, mode and rubric. Several: again.",
+    ),
+]
 
 
-def write_scores(run: Path) -> Graded:
+def write_scores(run: Path, checks: Sequence[Path] = ()) -> Graded:
     """Derive every verdict from the journals, score them, write `verdicts.jsonl` and `scores.json`."""
     from helmbench_hf.content.load import default_benchmark
     from helmbench_hf.grading.run import collect
     from helmbench_hf.run_folder import RunFolder, write_json
+    from helmbench_hf.scoring.claims import cite, read_check
     from helmbench_hf.scoring.result import to_json
     from helmbench_hf.scoring.run import score as score_run
 
     folder = RunFolder(run)
+    found = {path.resolve().name: read_check(path) for path in checks}
+    if len(found) < len(checks):
+        fail("two checks have the same folder name; scores cite a check by it, so rename one")
     graded = collect(folder)
     manifest = folder.manifest()
     scores = score_run(
@@ -37,6 +48,7 @@ def write_scores(run: Path) -> Graded:
         draws=manifest["settings"]["draws"],
         design=manifest["dataset"]["design"],
         content_sha256=manifest["dataset"]["content_sha256"],
+        claims=cite(found, graded.judge_rows),
     )
     graded.write(folder)
     write_json(folder.scores, to_json(scores))
@@ -86,10 +98,10 @@ def score(run: ExistingRun, as_json: Json = False) -> None:
     print_summary(run, as_json)
 
 
-def report(run: ExistingRun) -> None:
+def report(run: ExistingRun, check: Checks = None) -> None:
     """Score the run and write its page, one HTML file that needs no network."""
     try:
-        path = write_page(run, write_scores(run))
+        path = write_page(run, write_scores(run, check or ()))
     except ours() as error:
         fail(error)
     print_summary(run, as_json=False)

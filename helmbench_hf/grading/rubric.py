@@ -118,17 +118,22 @@ def limits(case: Case, criterion: Criterion) -> str | None:
 
 def question(criterion: Criterion, order: Sequence[Answer] | None, limited: str | None = None) -> str:
     """The criterion with its anchors, what limits the person, and how to answer."""
-    anchors = {"PASS": criterion.passes, "PARTIAL": criterion.partial, "FAIL": criterion.fails}
-    anchors |= {str(level): anchor for level, anchor in criterion.levels.items()}
-    lines = [f"Criterion: {criterion.title}", criterion.question]
-    lines += [f"Limits: {limited}"] if limited else []
-    lines += [f"{verdict}: {anchors[verdict]}" for verdict in verdicts(criterion)]
-    lines += [f"Notes: {criterion.notes}"] if criterion.notes else []
     if order is None:
         answer = _EVIDENCE.format(cap=QUOTE_CAP, choices=" or ".join(verdicts(criterion)))
     else:
         answer = _FAST.format(key="\n".join(f"{letter} = {verdict}" for letter, verdict in zip(LETTERS, order, strict=False)))
-    return "\n".join(lines) + f"\n\n{answer}"
+    return f"{anchors(criterion, limited)}\n\n{answer}"
+
+
+def anchors(criterion: Criterion, limited: str | None = None) -> str:
+    """The criterion's words, and what limits the person."""
+    words = {"PASS": criterion.passes, "PARTIAL": criterion.partial, "FAIL": criterion.fails}
+    words |= {str(level): anchor for level, anchor in criterion.levels.items()}
+    lines = [f"Criterion: {criterion.title}", criterion.question]
+    lines += [f"Limits: {limited}"] if limited else []
+    lines += [f"{verdict}: {words[verdict]}" for verdict in verdicts(criterion)]
+    lines += [f"Notes: {criterion.notes}"] if criterion.notes else []
+    return "\n".join(lines)
 
 
 def verdicts(criterion: Criterion) -> tuple[Answer, ...]:

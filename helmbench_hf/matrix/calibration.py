@@ -23,6 +23,8 @@ from helmbench_hf.records import Case
 READERS = 3
 """Readers who must all give the gold verdict before a label counts."""
 Basis = Literal["constructed", "readers"]
+Kind = Literal["model", "human"]
+"""Of a reader."""
 
 
 class CalibrationError(ValueError):
@@ -62,7 +64,7 @@ class Read:
     criterion: str
     sha: str
     reader: str
-    kind: Literal["model", "human"]
+    kind: Kind
     date: str
     verdict: Gold
 

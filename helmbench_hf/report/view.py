@@ -120,7 +120,8 @@ def gate(scores: Json) -> Gate:
     families = len({judge["family"] for judge in judges})
     used = sorted({row["criterion"] for row in rows})
     good = set(used) - {row["criterion"] for row in rows if not row["validated"]}
-    lines = [f"{len(good)} of {plural(len(used), 'criterion', 'criteria')} passed the claim gate ({names})."]
+    lines = [line for judge in judges for line in _checks(judge["id"], scores)]
+    lines.append(f"{len(good)} of {plural(len(used), 'criterion', 'criteria')} passed the claim gate ({names}).")
     if len(good) < len(used):
         lines.append("What rests on code alone stands beside every score.")
     if families == 1:
@@ -129,6 +130,29 @@ def gate(scores: Json) -> Gate:
         return Gate("good", "Judge validated", tuple(lines))
     state = f"Judge validated on {len(good)} of {len(used)} criteria" if good else "Judge not validated"
     return Gate("bad", state, tuple(lines))
+
+
+def _checks(judge: str, scores: Json) -> list[str]:
+    """Say what each check found of a judge."""
+    mine = [claim for claim in scores.get("checks", ()) if claim["judge"] == judge]
+    used = {row["criterion"] for row in scores["criteria"] if row["judge"] == judge}
+    return [_checked(judge, claim, used) for claim in mine] or [f"{judge}: not checked."]
+
+
+def _checked(judge: str, claim: Json, used: set[str]) -> str:
+    passes, fails = claim["passes"], claim["fails"]
+    labels = "human labels" if claim["basis"] == "human" else "gold"
+    if fails:
+        found = f"fails the gate on {labels}: {', '.join(fails)}"
+        found += f"; passes on {', '.join(passes)}" if passes else ""
+    elif not passes:
+        return f"{judge}: not checked."
+    elif claim["basis"] == "human":
+        found = f"claim-ready on {plural(len(passes), 'criterion', 'criteria')}"
+    else:
+        found = f"passes on gold, not human, on {plural(len(passes), 'criterion', 'criteria')}"
+    left = len(used - {*passes, *fails})
+    return f"{judge}: {found}.{f' {left} that it grades here were not checked.' if left else ''}"
 
 
 def profile(scores: Json) -> tuple[plots.Scale, list[ScoreRow]]:

@@ -170,6 +170,24 @@ class JudgeState:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """What one check says of one judge of this run."""
+
+    judge: str
+    state: str
+    """`fails`, `passes on gold`, `claim-ready`, or `not checked` where it held no label."""
+    basis: str
+    """`gold`: labels that HELMbench wrote. `human`: the consensus of two human raters or more."""
+    labels_sha256: str
+    labels: int
+    check: str
+    """Name of the check's folder."""
+    passes: tuple[str, ...]
+    """Criteria whose bounds meet the gate on these labels."""
+    fails: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Provenance:
     """What must agree before two runs may be compared."""
 
@@ -214,6 +232,8 @@ class Scores:
     pairs: tuple[PairScore, ...]
     notes: tuple[str, ...]
     """Sentences that must be read with the numbers."""
+    checks: tuple[Claim, ...] = ()
+    """What checks say of the judges; empty where none was named."""
 
 
 def to_json(scores: Any) -> dict[str, Any]:

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
 from helmbench_hf.scoring import aggregate, crisis, curves, effects, floors, gap, pairs, repeats, trust, validity
+from helmbench_hf.scoring.claims import Claims
 from helmbench_hf.scoring.result import FORMAT, FloorState, Group, Headline, JudgeState, Provenance, Scores
 from helmbench_hf.scoring.verdicts import Ledger
 
 _CASE = tuple(field.name for field in dataclasses.fields(Case))
 _GRADING = tuple(field.name for field in dataclasses.fields(Grading))
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+NO_CLAIMS = Claims()
 
 
 def score(
@@ -27,14 +29,15 @@ def score(
     draws: int = 1,
     design: str = "",
     content_sha256: str = "",
+    claims: Claims = NO_CLAIMS,
 ) -> Scores:
     """Score the planned `cases` of one run.
 
     `cases` is the plan: what has no verdict is missing, lowers coverage and widens the bounds. `judges` in order, the first
-    gives the credit. `design` and `content_sha256` only name the run, for `compare`. Raises ScoringError where the verdicts
-    contradict themselves or the plan.
+    gives the credit; `claims`: what checks say of them. `design` and `content_sha256` only name the run, for `compare`. Raises
+    ScoringError where the verdicts contradict themselves or the plan.
     """
-    ledger = Ledger(cases, verdicts, judges, draws)
+    ledger = Ledger(cases, verdicts, claims.judges(judges) if claims.cited else judges, draws)
     plan = pairs.design_of(benchmark, cases)
     units = pairs.units(ledger, plan)
     table = aggregate.tabulate(units, benchmark)
@@ -63,7 +66,8 @@ def score(
         crisis=crisis.crisis(ledger, benchmark),
         repeats=repeats.repeats(ledger, units, plan, benchmark),
         pairs=tuple(unit.score for unit in units),
-        notes=_notes(ledger, overall),
+        notes=(*_notes(ledger, overall), *claims.refused),
+        checks=claims.cited,
     )
 
 

@@ -1524,7 +1524,7 @@ ORDERED = ("trust", "confusion", "appraisal")
 """Tables whose rows have an order of their own."""
 SHUFFLED = {"p_value": 0.05}
 """Shares of random shuffles: two generators agree about as well as their standard errors say."""
-NOT_COMPUTED = ("title", "measure", "note", "notes", "reason", "format", "design", "content_sha256")
+NOT_COMPUTED = ("title", "measure", "note", "notes", "reason", "format", "design", "content_sha256", "checks")
 """Sentences for people, and names that come from outside."""
 
 

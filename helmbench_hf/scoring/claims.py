@@ -1,0 +1,116 @@
+"""`check.json`, and which checks speak for the judges of a run: only those of the same judge, asked the same in the same way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from helmbench_hf.records import JudgeInfo
+from helmbench_hf.scoring.judge_check import JudgeCheck
+from helmbench_hf.scoring.result import Claim, to_json
+from helmbench_hf.scoring.verdicts import ScoringError
+
+CHECK_FORMAT = 1
+FILE = "check.json"
+IDENTITY = {"key": "model, template or engine", "mode": "mode", "orders": "number of letter orders", "rubric": "rubric"}
+"""What must be the same for a check to speak for a run's judge, and what it is called."""
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What checks say of the judges of a run."""
+
+    cited: tuple[Claim, ...] = ()
+    refused: tuple[str, ...] = ()
+    """Why a check says nothing of this run, in sentences."""
+
+    def judges(self, judges: Iterable[JudgeInfo]) -> tuple[JudgeInfo, ...]:
+        """The judges with the criteria that they may be believed on: claim-ready, and failed in no check."""
+        return tuple(replace(judge, validated=self._validated(judge.id)) for judge in judges)
+
+    def _validated(self, judge: str) -> dict[str, bool]:
+        mine = [claim for claim in self.cited if claim.judge == judge]
+        failed = {code for claim in mine for code in claim.fails}
+        return {code: True for claim in mine if claim.basis == "human" for code in claim.passes if code not in failed}
+
+
+def document(check: JudgeCheck, *, judge: Row, rubric: Row, benchmark: Row, labels: Row, cost: Row | None) -> dict[str, Any]:
+    """What `check.json` holds. `judge`: the row of `judge.json`, or what names a judge from elsewhere, without a `key`."""
+    named = {name: value for name, value in judge.items() if name not in ("number", "rubric")}
+    found: dict[str, Any] = {
+        "format": CHECK_FORMAT,
+        "benchmark": dict(benchmark),
+        "judge": named,
+        "rubric": dict(rubric),
+        "labels": dict(labels),
+        "state": check.state,
+        "n": check.n,
+        "scored": check.scored,
+        "cost": None if cost is None else dict(cost),
+        "biases": to_json(check.biases),
+        "criteria": [to_json(row) for row in check.criteria],
+    }
+    return found
+
+
+def read_check(folder: Path) -> dict[str, Any]:
+    """A folder's `check.json`. Raises ScoringError where there is none, or one of another format."""
+    path = folder / FILE
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ScoringError(f"{path} cannot be read ({error}); make it with `helmbench judge check`.") from error
+    if not isinstance(found, dict) or found.get("format") != CHECK_FORMAT:
+        raise ScoringError(f"{path} is no check of format {CHECK_FORMAT}; check the judge again with this version.")
+    return found
+
+
+def cite(checks: Mapping[str, Row], judges: Sequence[Row]) -> Claims:
+    """Which checks (by the name under which they are cited) speak for which judges (rows of `judge.json`)."""
+    cited: list[Claim] = []
+    refused: list[str] = []
+    for name, found in checks.items():
+        mine = [row for row in judges if not unlike(found, row)]
+        cited += [_claim(name, found, row) for row in mine]
+        if not mine:
+            refused.append(_why(name, found, judges))
+    return Claims(tuple(cited), tuple(refused))
+
+
+def unlike(found: Row, row: Row) -> list[str]:
+    """In what the judge of a check differs from a judge of a run; empty where they are one."""
+    checked = {**found["judge"], "rubric": found["rubric"]}
+    differing = [said for name, said in IDENTITY.items() if name not in checked or checked[name] != row.get(name)]
+    served = [each.get("description", {}).get("extra", {}).get("served") for each in (checked, row)]
+    return [*differing, "served model"] if served[0] != served[1] else differing
+
+
+def _why(name: str, found: Row, judges: Sequence[Row]) -> str:
+    judge = found["judge"]
+    start = f"The check {name} of {judge['id']} is not cited:"
+    if "key" not in judge:
+        return f"{start} its verdicts came in a file, which does not say what judged."
+    closest = min(judges, key=lambda row: (row["id"] != judge["id"], len(unlike(found, row))), default=None)
+    if closest is None:
+        return f"{start} no judge graded this run."
+    return f"{start} the run's judge {closest['id']} has another {' and another '.join(unlike(found, closest))}."
+
+
+def _claim(name: str, found: Row, row: Row) -> Claim:
+    def those(*states: str) -> tuple[str, ...]:
+        return tuple(each["criterion"] for each in found["criteria"] if each["state"] in states)
+
+    return Claim(
+        judge=row["id"],
+        state=found["state"],
+        basis=found["labels"]["basis"],
+        labels_sha256=found["labels"]["sha256"],
+        labels=found["labels"]["n"],
+        check=name,
+        passes=those("passes on gold", "claim-ready"),
+        fails=those("fails"),
+    )
