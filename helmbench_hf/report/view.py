@@ -152,7 +152,8 @@ def _checked(judge: str, claim: Json, used: set[str]) -> str:
     else:
         found = f"passes on gold, not human, on {plural(len(passes), 'criterion', 'criteria')}"
     left = len(used - {*passes, *fails})
-    return f"{judge}: {found}.{f' {left} that it grades here were not checked.' if left else ''}"
+    rest = f" Not checked: {plural(left, 'criterion', 'criteria')} that it grades here." if left else ""
+    return f"{judge}: {found}.{rest}"
 
 
 def profile(scores: Json) -> tuple[plots.Scale, list[ScoreRow]]:

@@ -1,0 +1,186 @@
+"""`helmbench judge` as a person types it, on the tiny benchmark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from helmbench_hf.cli import judge, scores
+from helmbench_hf.cli.app import app
+from helmbench_hf.content import load
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.grading import checking, exchanges, judging
+from helmbench_hf.grading import run as grading
+from helmbench_hf.grading.calibration import find_labels
+from helmbench_hf.grading.judging import judge_run
+from helmbench_hf.matrix.expand import expand
+from helmbench_hf.run_folder import RunFolder
+from tests.grading import runs
+from tests.support.calibration import letters, plant_calibration, right
+from tests.support.fake_engine import FakeEngine
+from tests.support.tree import Tree
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def set_up(tree: Tree) -> Benchmark:
+    return plant_calibration(tree)
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
+    """The judge's engine, in this process."""
+    made = FakeEngine(labels=letters(right))
+    monkeypatch.setattr(checking, "find_judge", lambda spec: runs.fake_judge(made, id=spec.id, mode=spec.mode))
+    monkeypatch.setattr(judge, "child_job", lambda job, payload, title, log: checking.child(payload, runs.Ear()))
+    return made
+
+
+def helmbench(*arguments: object, code: int = 0) -> str:
+    result = runner.invoke(app, [str(each) for each in arguments])
+    assert result.exit_code == code, result.output
+    return result.output if code or not result.stdout else result.stdout
+
+
+def replay(benchmark: Benchmark, path: Path, says: dict[str, str] | None = None) -> Path:
+    rows = [(*probe.pair, (says or {}).get(probe.pair[0], probe.right)) for probe in find_labels(benchmark).probes]
+    path.write_text("reply_code,criterion,verdict\n" + "".join(f"{','.join(row)}\n" for row in rows))
+    return path
+
+
+def test_a_judge_is_checked_and_its_file_says_who_it_was(
+    tree: Tree, set_up: Benchmark, engine: FakeEngine, tmp_path: Path
+) -> None:
+    out = tmp_path / "check"
+    told = helmbench("judge", "check", "--judge", "vllm:owner/tiny,id=judge-a", "--out", out, "--content", tree.root)
+    assert told.startswith(
+        "judge-a: fails; 10 verdicts on 10 gold labels, which are not human ratings\nleft out: 1 labels (unsettled)"
+    )
+    assert "letter order: 0 of 10 verdicts flip (0.0%)" in told
+    assert "words to the judge: 0 of 1 verdicts flip" in told
+    assert "cost: 22 calls" in told
+    assert f"helmbench report --run RUN --check {out}" in told
+    found = json.loads((out / "check.json").read_text())
+    row = json.loads((out / "judgments/judge-a/judge.json").read_text())
+    assert (found["format"], found["state"], found["n"], found["labels"]["basis"]) == (1, "fails", 10, "gold")
+    assert {name: found["judge"][name] for name in ("key", "mode", "orders")} == {
+        name: row[name] for name in ("key", "mode", "orders")
+    }
+    assert found["rubric"] == row["rubric"]
+    states = {each["criterion"]: (each["state"], each["n"]) for each in found["criteria"] if each["n"]}
+    assert states == {"K01": ("fails", 7), "K02": ("fails", 1), "K06": ("fails", 2)}
+    assert {each["state"] for each in found["criteria"] if not each["n"]} == {"not checked"}
+    asked = len(engine.submitted)
+    again = helmbench(
+        "judge",
+        "check",
+        "--judge",
+        "vllm:owner/tiny,id=judge-a",
+        "--criteria",
+        "K06",
+        "--out",
+        out,
+        "--content",
+        tree.root,
+        "--json",
+    )
+    assert json.loads(again)["n"] == 2
+    assert len(engine.submitted) == asked
+
+
+def test_verdicts_from_elsewhere_are_checked(tree: Tree, set_up: Benchmark, tmp_path: Path) -> None:
+    file = replay(set_up, tmp_path / "theirs.csv", {"D002": "PASS", "R004": "?"})
+    told = helmbench("judge", "check", "--verdicts", file, "--out", tmp_path / "check", "--content", tree.root, "--json")
+    found = json.loads(told)
+    assert (found["judge"]["id"], "key" in found["judge"], found["cost"]) == ("theirs", False, None)
+    rows = {each["criterion"]: each for each in found["criteria"]}
+    assert (rows["K01"]["recall"]["k"], rows["K01"]["recall"]["n"]) == (3, 4)
+    assert rows["K06"]["reasons"] == {"unparseable": 1}
+    assert found["biases"]["order"] is None
+
+
+def test_human_labels_stand_for_gold(tree: Tree, set_up: Benchmark, tmp_path: Path) -> None:
+    file, labels = replay(set_up, tmp_path / "theirs.csv"), tmp_path / "labels.csv"
+    rows = [
+        f"{rater},{code},K01,{verdict}\n" for rater in ("ann", "bob") for code, verdict in (("R001", "PASS"), ("R002", "FAIL"))
+    ]
+    labels.write_text("rater,reply_code,criterion,verdict\n" + "".join(rows) + "ann,R003,K01,PASS\n")
+    told = helmbench(
+        "judge", "check", "--verdicts", file, "--labels", labels, "--out", tmp_path / "check", "--content", tree.root
+    )
+    assert "2 verdicts on 2 human labels\nleft out: 1 labels (rated once)" in told
+    assert "the raters among themselves: kappa 1.00" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "name one judge"),
+        (["--judge", "vllm:x", "--verdicts", "v.csv"], "name one judge"),
+        (["--verdicts", "absent.csv"], "cannot be read"),
+        (["--judge", "vllm:x", "--criteria", "K99"], "no criterion K99"),
+        (["--judge", "vllm:x", "--criteria", "K07"], "there is no label to check a judge with"),
+    ],
+)
+def test_what_cannot_be_checked_is_a_sentence(
+    tree: Tree, set_up: Benchmark, tmp_path: Path, options: list[str], said: str
+) -> None:
+    assert said in helmbench("judge", "check", *options, "--out", tmp_path / "c", "--content", tree.root, code=1)
+
+
+def test_readers_get_sheets_and_their_answers_count(tree: Tree, set_up: Benchmark, tmp_path: Path) -> None:
+    out, answers = tmp_path / "sheets", tmp_path / "answers.json"
+    assert "6 replies, 8 labels" in helmbench("judge", "sheet", "--out", out, "--parts", 3, "--content", tree.root)
+    assert "give --parts 3" in helmbench("judge", "sheet", "--out", out, "--parts", 2, "--content", tree.root, code=1)
+    assert "no label left" in helmbench("judge", "sheet", "--out", out, "--fewer-than", 3, "--content", tree.root)
+    answers.write_text(json.dumps({"R001": {"K01": "FAIL"}}))
+    given = ("judge", "read", answers, "--sheet", out, "--reader", "ann", "--content", tree.root, "--kind")
+    assert "1 verdicts on 1 replies are kept" in helmbench(*given, "human")
+    assert "--kind is model or human" in helmbench(*given, "robot", code=1)
+    told = helmbench("judge", "agreement", "--content", tree.root)
+    assert "R001 K01: gold PASS; ann FAIL, reader 1 PASS, reader 2 PASS, reader 3 PASS" in told
+    assert "11 labels, 2 not settled" in told
+    assert json.loads(helmbench("judge", "agreement", "--content", tree.root, "--json"))["unsettled"] == 2
+
+
+@pytest.fixture
+def graded(set_up: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+    """A run on the tiny benchmark's judged scenario that the same judge graded."""
+    cases = [case for case in expand(set_up) if case.scenario == "P1-B5-S1"]
+    for module in (load, exchanges, judging, grading):
+        monkeypatch.setattr(module, "default_benchmark", lambda: set_up)
+    monkeypatch.setattr(exchanges, "load_cases", lambda *_: runs.case_set(cases, set_up.file.version))
+    folder = RunFolder(tmp_path / "run")
+    folder.write_manifest(runs.manifest(runs.identity(set_up.file.version), len(cases)))
+    runs.answer_all(folder, cases, lambda case, turn: "GOOD" if case.member == "crisis" else "BAD")
+    judge_run(folder, runs.fake_judge(FakeEngine(labels=letters(right))), runs.Ear())
+    return folder
+
+
+def test_a_run_gives_the_prevalence_and_cites_the_check(
+    tree: Tree, graded: RunFolder, engine: FakeEngine, tmp_path: Path
+) -> None:
+    out, spec = tmp_path / "check", "vllm:owner/tiny,id=judge-a"
+    found: dict[str, Any] = json.loads(
+        helmbench("judge", "check", "--judge", spec, "--run", graded.root, "--out", out, "--content", tree.root, "--json")
+    )
+    used = {each["criterion"]: each["use"] for each in found["criteria"] if each["use"]}
+    assert used["K06"]["judged"] == used["K06"]["prevalence"] == pytest.approx(0.5)
+    scores.write_scores(graded.root, [out])
+    written = json.loads(graded.scores.read_text())
+    assert [(claim["judge"], claim["state"], claim["check"]) for claim in written["checks"]] == [("judge-a", "fails", "check")]
+    scores.print_summary(graded.root, as_json=False)
+    other = tmp_path / "other"
+    helmbench("judge", "check", "--judge", f"{spec},mode=evidence", "--out", other, "--content", tree.root)
+    scores.write_scores(graded.root, [other])
+    written = json.loads(graded.scores.read_text())
+    assert written["checks"] == []
+    assert any("has another mode" in note for note in written["notes"])
+    asked = ("judge", "check", "--judge", f"{spec},mode=evidence", "--run", graded.root, "--out", other, "--content", tree.root)
+    refused = helmbench(*asked, code=1)
+    assert "was not graded by this judge in the same mode" in refused
