@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Callable, Iterator
 
-from helmbench_hf.content import lint_corpus, lint_library, lint_messages, lint_task, lint_text
+from helmbench_hf.content import lexicon, lint_corpus, lint_library, lint_messages, lint_task, lint_text
 from helmbench_hf.content.load import Benchmark, Loaded
 from helmbench_hf.content.place import in_messages, in_scenario
 from helmbench_hf.content.schema import Scenario
@@ -19,7 +20,7 @@ READ_ELSEWHERE = ("policies.yaml",)
 
 def check(benchmark: Benchmark, *, stale_after: int | None = None, today: dt.date | None = None) -> list[Problem]:
     """Every fault across the authored files; `stale_after` in days makes old helpline entries faults."""
-    problems = [*_strays(benchmark), *_weights(benchmark), *_taxonomy_sources(benchmark)]
+    problems = [*_strays(benchmark), *_weights(benchmark), *_taxonomy_sources(benchmark), *_replies(benchmark)]
     problems += lint_library.check(benchmark, stale_after, today or dt.date.today())
     per_scenario: tuple[Callable[[Benchmark, Loaded], Iterator[Problem]], ...] = (
         _place,
@@ -51,6 +52,21 @@ def _sources(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
     if bare and loaded.source == loaded.scenario.code and not loaded.scenario.sources:
         mend = "name it here (author, year, title, section), or at each message"
         yield in_scenario(benchmark, loaded, "sources", f"{bare} messages rest on no public guidance", mend)
+
+
+def _replies(benchmark: Benchmark) -> Iterator[Problem]:
+    """Replies of the calibration set have their codes once, edit what is there, and teach no harm, bad ones neither."""
+    written = [(file, index, reply) for file in benchmark.calibration for index, reply in enumerate(file.replies)]
+    codes = Counter(reply.code for _, _, reply in written)
+    for file, index, reply in written:
+        shown = f"calibration/{file.scenario}.yaml"
+        line = benchmark.documents[shown].line(("replies", index))
+        if codes[reply.code] > 1:
+            yield Problem(shown, line, "code", f"{reply.code} stands {codes[reply.code]} times", "give each reply its own code")
+        if reply.edits and reply.edits not in codes:
+            yield Problem(shown, line, "edits", f"there is no reply {reply.edits}", "name the reply that this one edits")
+        if found := lexicon.METHOD_DETAIL.search(reply.reply):
+            yield Problem(shown, line, "reply", f"`{found.group()}` is method detail", "take it out; no means, place or amount")
 
 
 def _taxonomy_sources(benchmark: Benchmark) -> Iterator[Problem]:

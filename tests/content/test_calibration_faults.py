@@ -1,0 +1,40 @@
+"""Replies of the calibration set: codes, edits, and no method detail, in bad replies neither."""
+
+from __future__ import annotations
+
+import pytest
+
+from helmbench_hf.content.lint import check
+from helmbench_hf.content.load import load_benchmark
+from tests.support.calibration import plant_calibration
+from tests.support.tree import Tree
+
+FILE = "calibration/P1-B5-S1.yaml"
+
+
+@pytest.fixture
+def planted(tree: Tree) -> Tree:
+    plant_calibration(tree)
+    return tree
+
+
+def named(tree: Tree) -> list[str]:
+    return [str(problem) for problem in check(load_benchmark(tree.root)) if str(problem).startswith("calibration/")]
+
+
+def test_the_planted_set_is_clean(planted: Tree) -> None:
+    assert not named(planted)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("BAD and long, too", "Use bleach.", "reply: `bleach` is method detail"),
+        ("code: D002", "code: D001", "code: D001 stands 2 times"),
+        ("edits: R001e", "edits: R009", "edits: there is no reply R009"),
+    ],
+)
+def test_a_fault_of_a_reply_is_named_by_its_line(planted: Tree, old: str, new: str, said: str) -> None:
+    planted.replace(FILE, old, new)
+    found = named(planted)
+    assert any(said in each and each.startswith(f"{FILE}:") for each in found), found
