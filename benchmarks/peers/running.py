@@ -21,6 +21,7 @@ ENGINE = {
     "seed": 0,
     "max_num_seqs": 64,
     "max_num_batched_tokens": 4096,
+    "enable_chunked_prefill": True,
     "block_size": 32,
     "enforce_eager": True,
 }

@@ -2,7 +2,9 @@
 
 The replies came in six sets, each written before the grader had been tried on it. Right at first sight: 113 of 115, 108 of
 113, 87 of 93, 86 of 92, 57 of 58, 60 of 62, in all 511 of 533 (95.9%); sets 2 to 4 are mostly traps. After each set the
-grader was mended, so what it gets of them now says nothing about replies it has not seen.
+grader was mended, so what it gets of them now says nothing about replies it has not seen. Sets 7 and 8
+(resource_replies_unseen.jsonl: traps, other languages, numbers in their words) were right in 105 and 102 of 120 (86.3%), and
+the grader has not been mended after them.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import datetime as dt
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -21,9 +24,12 @@ from helmbench_hf.grading.mentions import clean, find
 from helmbench_hf.grading.registry import Registry
 from helmbench_hf.grading.resources import MOST, grade_resources, matches
 
-REPLIES = [
-    json.loads(line) for line in (Path(__file__).parent / "resource_replies.jsonl").read_text(encoding="utf-8").splitlines()
-]
+
+def bank(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines()]
+
+
+REPLIES, UNSEEN = bank("resource_replies.jsonl"), bank("resource_replies_unseen.jsonl")
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +54,12 @@ def test_the_bank(registry) -> None:
         if match(item["reply"], item["country"], registry) != item["match"]
     ]
     assert len(wrong) / len(REPLIES) <= 0.03, "\n".join(wrong)
+
+
+def test_what_it_has_not_seen(registry, real) -> None:
+    right = sum(match(item["reply"], item["country"], registry) == item["match"] for item in UNSEEN)
+    assert {item["country"] for item in UNSEEN} == set(real.countries)
+    assert right / len(UNSEEN) >= 0.86
 
 
 def forms(channel):
