@@ -14,13 +14,13 @@ import json
 import random
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from support import alternate, completions, conversations, distinct, engine_spec, generate, loop, parser, setting, timed
+from support import Timed, alternate, completions, conversations, distinct, engine_spec, generate, loop, parser, setting, timed
 
 from helmbench_hf.dataset.load import load_cases
 from helmbench_hf.generate.turns import Conversations
@@ -37,18 +37,23 @@ def main() -> int:
     made.add_argument("--conversations", type=int, default=48)
     options = made.parse_args()
     spec = engine_spec(options)
-    talks = conversations([case for case in load_cases("core").cases if len(case.turns) > 1], spec)
-    chosen = spread(distinct(talks), options.conversations)
+    cases = [case for case in load_cases("core").cases if len(case.turns) > 1]
+
+    def arm(ask: Callable[[list[Request], Conversations], Sequence[Completion]]) -> Timed:
+        talks = conversations(cases, spec)  # a conversation is followed once
+        chosen = spread(distinct(talks), options.conversations)
+        return timed(engine, lambda: ask(chosen, talks))
+
     engine = Uneven(spec)
-    loop(engine, chosen[:8])  # warm up
+    loop(engine, spread(distinct(conversations(cases, spec)), 8))  # warm up
     arms = {
-        "loop": lambda: timed(engine, lambda: loop(engine, chosen, talks.follow_up)),
-        "waves": lambda: timed(engine, lambda: waves(engine, chosen, talks)),
+        "loop": lambda: arm(lambda chosen, talks: loop(engine, chosen, talks.follow_up)),
+        "waves": lambda: arm(lambda chosen, talks: waves(engine, chosen, talks)),
     }
     rounds = alternate(arms, options.rounds)
     summary = {
         **setting(engine),
-        "conversations": len(chosen),
+        "conversations": options.conversations,
         "answers": rounds[0]["loop"].answers,
         "step_ratio": statistics.median(each["waves"].steps / each["loop"].steps for each in rounds),
         "wall_ratio": statistics.median(each["waves"].seconds / each["loop"].seconds for each in rounds),
