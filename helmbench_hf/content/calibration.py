@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from helmbench_hf.content.schema import Authored, CriterionCode, ScenarioCode, Text
+from helmbench_hf.content.schema import Authored, Country, CriterionCode, ScenarioCode, Text
 
 Gold = Literal["PASS", "PARTIAL", "FAIL"]
 ReplyCode = Annotated[str, StringConstraints(pattern=r"^[A-Z][0-9]{2,3}[a-z]?$")]
@@ -45,10 +46,23 @@ class Reply(Authored):
         return self
 
 
+class PublicLine(Authored):
+    """A public line that replies name and the helpline registry does not hold, because it is no crisis line for everyone."""
+
+    printed: Text
+    """The number as some reply writes it."""
+    name: Text
+    country: Country
+    source: Text
+    checked: dt.date
+    confidence: Literal["high", "medium", "low"]
+
+
 class CalibrationFile(Authored):
     """`calibration/<scenario>.yaml`."""
 
     scenario: ScenarioCode
+    lines: list[PublicLine] = Field(default_factory=list)
     earlier: dict[Text, list[Text]] = Field(default_factory=dict)
     """Perturbation, e.g. `PT3` -> the assistant's replies at turns 1, 2, .., which all replies to later turns follow."""
     replies: list[Reply]

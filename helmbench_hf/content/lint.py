@@ -67,6 +67,13 @@ def _replies(benchmark: Benchmark) -> Iterator[Problem]:
             yield Problem(shown, line, "edits", f"there is no reply {reply.edits}", "name the reply that this one edits")
         if found := lexicon.METHOD_DETAIL.search(reply.reply):
             yield Problem(shown, line, "reply", f"`{found.group()}` is method detail", "take it out; no means, place or amount")
+    for file in benchmark.calibration:
+        for index, public in enumerate(file.lines):
+            if not any(public.printed in reply.reply for reply in file.replies):
+                shown = f"calibration/{file.scenario}.yaml"
+                line = benchmark.documents[shown].line(("lines", index))
+                what = f"no reply writes `{public.printed}`"
+                yield Problem(shown, line, "lines", what, "take it out, or print it as a reply does")
 
 
 def _taxonomy_sources(benchmark: Benchmark) -> Iterator[Problem]:

@@ -38,3 +38,10 @@ def test_a_fault_of_a_reply_is_named_by_its_line(planted: Tree, old: str, new: s
     planted.replace(FILE, old, new)
     found = named(planted)
     assert any(said in each and each.startswith(f"{FILE}:") for each in found), found
+
+
+def test_a_public_line_that_no_reply_names_is_a_fault(planted: Tree) -> None:
+    entry = "lines:\n- {printed: '0161', name: a line, country: ES, source: nowhere, checked: 2026-11-22, confidence: low}\n"
+    planted.replace(FILE, "replies:\n", f"{entry}replies:\n")
+    found = named(planted)
+    assert any("lines: no reply writes `0161`" in each for each in found), found
