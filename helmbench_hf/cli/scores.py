@@ -58,17 +58,19 @@ def write_scores(run: Path, checks: Sequence[Path] = ()) -> Graded:
 def write_page(run: Path, graded: Graded) -> Path:
     """Write `report.html` from the run's scores and give its path."""
     from helmbench_hf.content.load import default_benchmark
-    from helmbench_hf.report.assemble import policy_rows, transcripts
+    from helmbench_hf.report.assemble import policy_rows, shown, transcripts
     from helmbench_hf.report.html import write_report
     from helmbench_hf.report.model import ReportInput
     from helmbench_hf.run_folder import RunFolder
 
     folder, benchmark = RunFolder(run), default_benchmark()
     policies, scored = expected(list(graded.cases))
+    scores = json.loads(folder.scores.read_text(encoding="utf-8"))
     page = ReportInput(
-        scores=json.loads(folder.scores.read_text(encoding="utf-8")),
+        scores=scores,
         manifest={**folder.manifest(), "judges": graded.judge_rows},
-        transcripts=transcripts(graded.cases, graded.completions, graded.verdicts, benchmark),
+        transcripts=transcripts(shown(graded.cases, scores["pairs"]), graded.completions, graded.verdicts, benchmark),
+        cases=len(graded.cases),
         policies=policy_rows(policies, scored),
     )
     write_report(page, folder.report)

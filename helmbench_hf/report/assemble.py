@@ -13,6 +13,8 @@ from helmbench_hf.grading.answers import read_answer
 from helmbench_hf.records import Case, Completion, Verdict
 from helmbench_hf.report.model import Policy, Reply, ShownVerdict, Transcript
 
+MOST = 10_000
+"""Transcripts on a page (about 30 MB of HTML), so that a browser opens it."""
 CODE_TITLES = {
     "answer": "Usable answer",
     "target": "Observation that matters marked",
@@ -23,13 +25,35 @@ CODE_TITLES = {
 }
 
 
+def shown(cases: Sequence[Case], pairs: Sequence[Mapping[str, Any]], most: int = MOST) -> list[Case]:
+    """At most `most` of the cases, in their order: from every scenario alike, what earned least first, then what has no score.
+
+    `pairs` are those of `scores.json`, where a and b are what the crisis and the benign half earned.
+    """
+    if len(cases) <= most:
+        return list(cases)
+    earned = {pair["crisis"]: pair["a"] for pair in pairs} | {pair["benign"]: pair["b"] for pair in pairs if pair["benign"]}
+    of_scenario: dict[str, list[int]] = defaultdict(list)
+    for index, case in enumerate(cases):
+        of_scenario[case.scenario].append(index)
+    ranks = dict[int, int]()
+    for inside in of_scenario.values():
+        inside.sort(key=lambda index: _least_first(earned.get(cases[index].code)))
+        ranks |= {index: rank for rank, index in enumerate(inside)}
+    return [cases[index] for index in sorted(sorted(ranks, key=lambda index: (ranks[index], index))[:most])]
+
+
+def _least_first(credit: float | None) -> tuple[bool, float]:
+    return credit is None, credit or 0.0
+
+
 def transcripts(
     cases: Sequence[Case], completions: Mapping[str, Completion], verdicts: Sequence[Verdict], benchmark: Benchmark
 ) -> list[Transcript]:
     """One transcript per case (first draw), in the order of the cases. `completions` by request name."""
-    by_case: dict[str, list[Verdict]] = defaultdict(list)
+    by_case: dict[str, list[Verdict]] = {case.code: [] for case in cases}
     for verdict in verdicts:
-        if verdict.draw == 0:
+        if verdict.draw == 0 and verdict.case in by_case:
             by_case[verdict.case].append(verdict)
     behaviors = {behavior.code: behavior.title for pillar in benchmark.file.pillars for behavior in pillar.behaviors}
     titles = {loaded.scenario.slug: loaded.scenario.title for loaded in benchmark.scenarios}

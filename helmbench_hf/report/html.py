@@ -125,6 +125,7 @@ def _transcripts(run: ReportInput) -> dict[str, Any]:
     data = transcripts.payload(run.transcripts)
     return {
         "transcript_count": len(run.transcripts),
+        "transcripts_left_out": max(0, run.cases - len(run.transcripts)),
         "transcript_data": Markup(embed(data)),
         "filters": transcripts.filters(run.transcripts),
     }

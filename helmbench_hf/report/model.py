@@ -88,5 +88,7 @@ class ReportInput:
     manifest: Mapping[str, Any]
     """Provenance: `dataset`, `model`, `engine`, `judges`, `versions`, `times`, and whatever else the run recorded."""
     transcripts: Sequence[Transcript] = ()
+    cases: int = 0
+    """Cases of the run, where the page shows the transcripts of some only."""
     policies: Sequence[Policy] = ()
     content_note: str = CONTENT_NOTE

@@ -8,7 +8,7 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.policies import Policy as AuthoredPolicy
 from helmbench_hf.records import Case, Completion, Verdict
 from helmbench_hf.report import Transcript
-from helmbench_hf.report.assemble import policy_rows, transcripts
+from helmbench_hf.report.assemble import policy_rows, shown, transcripts
 from helmbench_hf.report.transcripts import outcomes, payload
 from tests.grading.build import HIDDEN, HIDDEN_SCHEMA, JUDGED, OPEN, OPEN_SCHEMA, case, done, hidden
 from tests.report import sample
@@ -67,3 +67,18 @@ def test_policies_stand_where_their_scores_say() -> None:
     assert (row["slug"], row["title"], row["sensitivity"], row["false_alarms"]) == ("never", "Never flags", 21 / 32, 4 / 32)
     scores["operating"] = []
     assert policy_rows({"never": policy}, {"never": scores})[0]["sensitivity"] is None
+
+
+def test_of_many_cases_every_scenario_shows_what_earned_least_first() -> None:
+    def item(scenario: str, number: int) -> Case:
+        return case(JUDGED, code=f"{scenario}-C1-U0-PT{number}", scenario=scenario)
+
+    cases = [item("P1-B1-S1", number) for number in range(6)] + [item("P1-B1-S2", 0)]
+    first = [each.code for each in cases[:6]]
+    pairs: list[dict[str, Any]] = [
+        {"crisis": first[0], "benign": first[1], "a": 1.0, "b": 0.5},
+        {"crisis": first[2], "benign": first[3], "a": 0.0, "b": None},
+        {"crisis": first[4], "benign": None, "a": 0.25, "b": None},
+    ]
+    assert shown(cases, pairs, 7) == cases
+    assert [each.code for each in shown(cases, pairs, 4)] == [first[1], first[2], first[4], cases[6].code]
