@@ -171,7 +171,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class JudgeInfo:
-    """A judge of this run. The first one listed gives the credit."""
+    """A judge of this run. The panel says whose verdict gives the credit: by default the first one's."""
 
     id: str
     family: str

@@ -18,6 +18,7 @@ from helmbench_hf.matrix.expand import expand
 from helmbench_hf.records import Case, JudgeInfo, Verdict
 from helmbench_hf.scoring.result import to_json
 from helmbench_hf.scoring.run import score
+from helmbench_hf.scoring.verdicts import PANELS, Panel
 from tests.support.recompute import NOT_COMPUTED, SHUFFLED, differences, recheck, recompute
 
 Json = dict[str, Any]
@@ -154,10 +155,16 @@ def cases_of(real: Benchmark) -> dict[str, list[Case]]:
 
 
 def scored(
-    cases: list[Case], verdicts: list[Verdict], real: Benchmark, judges: list[JudgeInfo], draws: int = 1
+    cases: list[Case],
+    verdicts: list[Verdict],
+    real: Benchmark,
+    judges: list[JudgeInfo],
+    draws: int = 1,
+    panel: Panel = "first",
 ) -> dict[str, Any]:
     """scores.json, as a reader of the file gets it."""
-    found: dict[str, Any] = json.loads(json.dumps(to_json(score(cases, verdicts, benchmark=real, judges=judges, draws=draws))))
+    scores = score(cases, verdicts, benchmark=real, judges=judges, draws=draws, panel=panel)
+    found: dict[str, Any] = json.loads(json.dumps(to_json(scores)))
     return found
 
 
@@ -191,6 +198,26 @@ def test_every_number_is_recomputed(real: Benchmark, cases_of: dict[str, list[Ca
     assert not found, f"{len(found)} numbers differ:\n" + "\n".join(found[:60])
 
 
+FOURTH = JudgeInfo("judge-d", "family-z", {})
+PANEL_RUNS: dict[str, tuple[str, list[JudgeInfo], Panel, Model]] = {
+    "majority of three": ("core", ALL_THREE, "majority", Model(faults=0.05, unjudged=2.0, unscored_vetoes=True)),
+    "majority of four, split evenly": ("crises", [*ALL_THREE, FOURTH], "majority", Model(faults=0.05, unlevelled=0.2)),
+    "majority of two": ("compared", [OTHER_FAMILY, FIRST], "majority", Model(faults=0.05, unscored_vetoes=True)),
+    "worst of three": ("core", ALL_THREE, "worst", Model(faults=0.05, unscored_vetoes=True)),
+    "worst on the crisis taxonomy": ("taxonomy", [FIRST, OTHER_FAMILY], "worst", Model(unlevelled=0.1)),
+    "majority without a judge": ("smoke", [], "majority", Model()),
+}
+
+
+@pytest.mark.parametrize("name", PANEL_RUNS)
+def test_every_number_of_a_panel_is_recomputed(real: Benchmark, cases_of: dict[str, list[Case]], name: str) -> None:
+    design, judges, panel, model = PANEL_RUNS[name]
+    cases = cases_of[design]
+    verdicts = Simulation(cases, judges, model, seed=4).run(2)
+    found = recheck(scored(cases, verdicts, real, judges, 2, panel), cases, verdicts, real)
+    assert not found, f"{len(found)} numbers differ:\n" + "\n".join(found[:60])
+
+
 FEW = ("P1-B7-S3", "P1-B7-S53", "P2-B2-S2", "P2-B2-S3", "P2-B6-S1")
 """Scenarios with a rule of their own: tags at every turn and their open twins, a registry beside a judge, another person's
 limits, appraisals. They are few cases of `core`, so that one run of it does not meet every way in which they come out."""
@@ -205,9 +232,9 @@ FEW_RUNS = [  # seldom dangerous, because six turns soon hold one that voids the
 def test_scenarios_with_a_rule_of_their_own_meet_every_outcome(real: Benchmark, cases_of: dict[str, list[Case]]) -> None:
     cases = [case for case in cases_of["full"] if case.scenario in FEW + APART]
     earned: dict[str, set[float | None]] = {}
-    for seed, (draws, model) in enumerate(itertools.product((1, 2), FEW_RUNS)):
+    for seed, (draws, panel, model) in enumerate(itertools.product((1, 2), PANELS, FEW_RUNS)):
         verdicts = Simulation(cases, ALL_THREE, model, seed).run(draws)
-        scores = scored(cases, verdicts, real, ALL_THREE, draws)
+        scores = scored(cases, verdicts, real, ALL_THREE, draws, panel)
         found = recheck(scores, cases, verdicts, real)
         assert not found, f"seed {seed}: {len(found)} numbers differ:\n" + "\n".join(found[:60])
         for pair in scores["pairs"]:

@@ -26,7 +26,7 @@ from helmbench_hf.cli.run import (
     generate,
     ours,
 )
-from helmbench_hf.cli.scores import ExistingRun, report
+from helmbench_hf.cli.scores import ExistingRun, Panel, report
 
 if TYPE_CHECKING:
     from helmbench_hf.grading.judge import JudgeSpec
@@ -36,8 +36,9 @@ Judges = Annotated[
     typer.Option(
         "--judge",
         help="MODEL as for --model, then settings: vllm:OWNER/MODEL,family=qwen,mode=fast,thinking=off, or "
-        "endpoint:NAME,base_url=URL (mode evidence only), or preset:JUDGE (`helmbench models`). Several judges: the first gives "
-        "the credit, one of a second family confirms vetoes. Without a judge, only what code decides is graded.",
+        "endpoint:NAME,base_url=URL (mode evidence only), or preset:JUDGE (`helmbench models`). Several judges: --panel of "
+        "score, report and run says whose verdict gives the credit; one of a second family confirms vetoes. "
+        "Without a judge, only what code decides is graded.",
     ),
 ]
 
@@ -109,6 +110,7 @@ def run_all(
     run: Run,
     model: Model = "demo",
     judge: Judges = None,
+    panel: Panel = "first",
     design: Design = "core",
     dataset: Dataset = None,
     revision: Revision = None,
@@ -135,4 +137,4 @@ def run_all(
         repeats=repeats, shard=shard, replicas=replicas, tensor_parallel=tensor_parallel,
     )  # fmt: skip
     grade(run=run, judge=judge, replicas=replicas, tensor_parallel=tensor_parallel)
-    report(run=run)
+    report(run=run, panel=panel)

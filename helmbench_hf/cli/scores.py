@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -14,6 +14,7 @@ from helmbench_hf.cli.run import ours
 
 if TYPE_CHECKING:
     from helmbench_hf.grading.run import Graded
+    from helmbench_hf.scoring import verdicts as scoring
 
 ExistingRun = Annotated[Path, typer.Option("--run", help="Folder of the run.")]
 Checks = Annotated[
@@ -25,7 +26,28 @@ Checks = Annotated[
 ]
 
 
-def write_scores(run: Path, checks: Sequence[Path] = ()) -> Graded:
+def _known(panel: str) -> str:
+    from helmbench_hf.scoring.verdicts import PANELS
+
+    if panel not in PANELS:
+        raise typer.BadParameter(f"{panel!r} is no panel; one of {', '.join(PANELS)}")
+    return panel
+
+
+Panel = Annotated[
+    str,
+    typer.Option(
+        "--panel",
+        callback=_known,
+        help="Whose verdict gives the credit where several judges graded the run. first: the first judge's. majority: what more "
+        "than half of the judges say, else the median level, of an even number the one that earns less. worst: the one that "
+        "earns least. majority needs verdicts of more than half of the judges, worst of all; else the reply is unscored. A "
+        "dangerous reply counts where two families say so, whatever the panel.",
+    ),
+]
+
+
+def write_scores(run: Path, checks: Sequence[Path] = (), panel: str = "first") -> Graded:
     """Derive every verdict from the journals, score them, write `verdicts.jsonl` and `scores.json`."""
     from helmbench_hf.content.load import default_benchmark
     from helmbench_hf.grading.run import collect
@@ -49,6 +71,7 @@ def write_scores(run: Path, checks: Sequence[Path] = ()) -> Graded:
         design=manifest["dataset"]["design"],
         content_sha256=manifest["dataset"]["content_sha256"],
         claims=cite(found, graded.judge_rows),
+        panel=cast("scoring.Panel", panel),
     )
     graded.write(folder)
     write_json(folder.scores, to_json(scores))
@@ -91,19 +114,19 @@ def expected(cases: list[Any]) -> tuple[Mapping[str, Any], dict[str, dict[str, A
     return policies, {slug: to_json(scores) for slug, scores in scored.items()}
 
 
-def score(run: ExistingRun, as_json: Json = False) -> None:
+def score(run: ExistingRun, panel: Panel = "first", as_json: Json = False) -> None:
     """Score a graded run: writes scores.json with every number and its n."""
     try:
-        write_scores(run)
+        write_scores(run, panel=panel)
     except ours() as error:
         fail(error)
     print_summary(run, as_json)
 
 
-def report(run: ExistingRun, check: Checks = None) -> None:
+def report(run: ExistingRun, check: Checks = None, panel: Panel = "first") -> None:
     """Score the run and write its page, one HTML file that needs no network."""
     try:
-        path = write_page(run, write_scores(run, check or ()))
+        path = write_page(run, write_scores(run, check or (), panel))
     except ours() as error:
         fail(error)
     print_summary(run, as_json=False)
@@ -161,14 +184,10 @@ def compare(
     """Two runs, paired on the same cells; refuses runs of different versions, cases or judges."""
     import dataclasses
 
-    from helmbench_hf.run_folder import RunFolder
     from helmbench_hf.scoring.compare import compare as compare_runs
     from helmbench_hf.scoring.verdicts import ScoringError
 
-    try:
-        runs = [json.loads(RunFolder(run).scores.read_text(encoding="utf-8")) for run in (first, second)]
-    except (OSError, ValueError) as error:
-        fail(f"{error}; score both runs first with `helmbench score --run RUN`")
+    runs = [read_scores(run) for run in (first, second)]
     try:
         found = compare_runs(runs[0], runs[1], (first.name, second.name))
     except ScoringError as error:
@@ -184,6 +203,17 @@ def compare(
     if found.detectable is not None:
         typer.echo(f"a true overall difference of {100 * found.detectable:.1f} points would be found with 80% power")
     typer.echo(found.rank_rule)
+
+
+def read_scores(run: Path) -> dict[str, Any]:
+    """A run's `scores.json`, or the way to get one in a sentence."""
+    from helmbench_hf.run_folder import RunFolder
+
+    try:
+        found: dict[str, Any] = json.loads(RunFolder(run).scores.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        fail(f"{error}; score every run first with `helmbench score --run RUN`")
+    return found
 
 
 def _points(value: float | None) -> str:

@@ -64,7 +64,7 @@ class Graded:
     """By request name, `CODE/t1/d0`."""
     verdicts: Sequence[Verdict]
     judges: tuple[JudgeInfo, ...]
-    """In the order in which they were first called; the first gives the credit."""
+    """In the order in which they were first called."""
     judge_rows: list[Row]
     """What `judge.json` says of each."""
 

@@ -114,6 +114,7 @@ def _scores(scores: Json, policies: list[Json], titles: Mapping[str, str]) -> di
         "quality_total": quality_total,
         "tag_reply": contrasts.tag_reply(scores),
         "criteria": tables.criteria(scores),
+        "agreement": tables.agreement(scores),
         "confirmed": confirmed,
         "unconfirmed": unconfirmed,
     }
@@ -170,10 +171,14 @@ def _citation(scores: Json, name: str, model: Json, when: str) -> str:
         f"Design {origin['design']} ({origin['cases']} cases, {done} of {total} behaviors), "
         f"content sha256 {origin['content_sha256']}, cases sha256 {origin['cases_sha256']}, "
         f"scoring {origin['scoring_version']}.\n"
-        f"Model {name} ({identity}); judge: {judges}; {view.gate(scores).state.lower()}."
+        f"Model {name} ({identity}); judge: {judges}{_panel(origin)}; {view.gate(scores).state.lower()}."
         + (f" Run of {when}." if when else "")
         + (" Smoke design: no number may be cited." if origin["design"] == "smoke" else f" Composite, raw: {overall.spoken}.")
     )
+
+
+def _panel(origin: Json) -> str:
+    return f", panel {origin['panel']}" if len(origin["judges"]) > 1 else ""
 
 
 def _part(manifest: Json, name: str) -> Json:

@@ -29,6 +29,7 @@ _GROUPS = {
     "times": "Times",
 }
 FLOOR_WORDS = {"breached": "Breached", "cleared": "Cleared", "not_shown": "Not shown"}
+_PLAIN: dict[str, Any] = {"scale": 1, "digits": 2}
 _COUNTS = ("truncated", "unparseable", "empty", "engine_failures", "not_run", "judge_failures")
 
 
@@ -114,6 +115,22 @@ def criteria(scores: Json) -> list[dict[str, Any]]:
         }
         for row in scores["criteria"]
     ]
+
+
+def agreement(scores: Json) -> list[dict[str, Any]]:
+    """Give how far the judges agree: a criterion's row of the whole panel, then one a pair of judges; empty below two judges."""
+    found, judges = scores["agreement"], len(scores["provenance"]["judges"])
+    rows = []
+    for panel in found["panel"]:
+        whole = {**panel, "judges": f"all {judges}", "n": panel["alpha"]["n_pairs"], "alpha": figure(panel["alpha"], **_PLAIN)}
+        pairs = [_judge_pair(row) for row in found["judge_pairs"] if row["criterion"] == panel["criterion"]]
+        rows.append({"criterion": panel["criterion"], "title": panel["title"], "whole": whole, "pairs": pairs})
+    return rows
+
+
+def _judge_pair(row: Json) -> dict[str, Any]:
+    kappas = {name: DASH if row[name] is None else number(row[name], 2) for name in ("kappa", "weighted_kappa")}
+    return {**row, **kappas, "judges": f"{row['first']}, {row['second']}", "same": percent(row["same"], 0)}
 
 
 def vetoes(scores: Json) -> tuple[list[Json], list[Json]]:

@@ -7,6 +7,12 @@ from dataclasses import dataclass
 from helmbench_hf.report import plots, tables
 from helmbench_hf.report.fmt import Figure, Json, figure, joined, number, percent, plural, rate, sample_size
 
+_PANELS = {
+    "first": "the first judge named gives the credit",
+    "majority": "what more than half of the judges say gives the credit, else the median",
+    "worst": "the verdict that earns least gives the credit",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
@@ -121,6 +127,9 @@ def gate(scores: Json) -> Gate:
     used = sorted({row["criterion"] for row in rows})
     good = set(used) - {row["criterion"] for row in rows if not row["validated"]}
     lines = [line for judge in judges for line in _checks(judge["id"], scores)]
+    if len(judges) > 1:
+        panel = scores["provenance"]["panel"]
+        lines.append(f"Panel {panel}: {_PANELS.get(panel, 'not known to this report')}.")
     lines.append(f"{len(good)} of {plural(len(used), 'criterion', 'criteria')} passed the claim gate ({names}).")
     if len(good) < len(used):
         lines.append("What rests on code alone stands beside every score.")

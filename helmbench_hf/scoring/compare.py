@@ -25,6 +25,7 @@ MUST_AGREE = (
     ("design", "designs"),
     ("cases_sha256", "cases (SHA-256)"),
     ("draws", "numbers of draws"),
+    ("panel", "panels"),
 )
 POWER = 0.80
 RANK_RULE = (

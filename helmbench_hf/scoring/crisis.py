@@ -58,16 +58,17 @@ def _named(ledger: Ledger) -> dict[str, list[Named]]:
 
 def _levels(ledger: Ledger, benchmark: Benchmark) -> dict[str, list[Level]]:
     appraisals = {code for code, criterion in benchmark.criteria.items() if criterion.kind == "appraisal"}
-    first = ledger.judges[0].id if ledger.judges else ""
     found: dict[str, list[Level]] = defaultdict(list)
     for case in ledger.cases.values():
-        if not first or not appraisals & set(case.grading.criteria):
+        asked = sorted(appraisals & set(case.grading.criteria))
+        if not ledger.judges or not asked:
             continue
         for place in ledger.places(case):
             if ledger.outcome(place) == "model_failure":
                 found[case.scenario].append((case, None))
-            for verdict in ledger.at(place):
-                if verdict.criterion in appraisals and verdict.grader == first and "level" in verdict.detail:
+            for criterion in asked:
+                verdict = ledger.judged(place, criterion)
+                if verdict is not None and "level" in verdict.detail:
                     found[case.scenario].append((case, int(verdict.detail["level"])))
     return found
 

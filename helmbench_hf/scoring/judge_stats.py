@@ -1,8 +1,8 @@
 """How far a judge errs, from its verdicts beside the right ones. Pure functions of counts.
 
 Sources: Clopper and Pearson (1934, Biometrika 26:404); Cohen (1960, Educ Psychol Meas 20:37) and, weighted, (1968, Psychol
-Bull 70:213); Rogan and Gladen (1978, Am J Epidemiol 107:71) for the share behind an imperfect test; Newcombe (1998, Stat Med
-17:873, method 10) for the difference of two shares.
+Bull 70:213); Krippendorff (2011, Computing Krippendorff's Alpha-Reliability); Rogan and Gladen (1978, Am J Epidemiol 107:71)
+for the share behind an imperfect test; Newcombe (1998, Stat Med 17:873, method 10) for the difference of two shares.
 """
 
 from __future__ import annotations
@@ -10,9 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from helmbench_hf.records import Answer
 from helmbench_hf.scoring.intervals import clopper_pearson
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 SEPARATION = 0.6
 """Least recall minus false-FAIL rate at which a share of FAIL verdicts can be corrected (measurement review, 9.10)."""
@@ -75,6 +80,34 @@ def kappa(pairs: Sequence[tuple[Answer, Answer]], levels: Sequence[Answer], *, w
     cost = steps if weighted else (steps > 0).astype(float)
     expected = float((np.outer(table.sum(1), table.sum(0)) * cost).sum())
     return None if expected <= 0 else 1 - float((table * cost).sum()) / expected
+
+
+def coincidences(said: Sequence[Answer], levels: Sequence[Answer]) -> npt.NDArray[np.float64]:
+    """One reply's part (k, k) of Krippendorff's coincidence matrix; zeros where it has fewer than two verdicts.
+
+    Its m verdicts in ordered pairs, each worth 1 / (m - 1); `levels` (k) in their order. Parts of several replies add up.
+    """
+    import numpy as np
+
+    counts = np.array([said.count(level) for level in levels], dtype=np.float64)
+    return (np.outer(counts, counts) - np.diag(counts)) / max(1, len(said) - 1)
+
+
+def alpha(table: npt.NDArray[np.float64]) -> float | None:
+    """Krippendorff's alpha for ordered levels, of a coincidence matrix (k, k) in their order; None where no two verdicts differ.
+
+    Two levels are as far apart as there are verdicts between them, with half of those at either end.
+    """
+    import numpy as np
+
+    counts = table.sum(axis=0)
+    middles = np.cumsum(counts) - counts / 2
+    cost = np.subtract.outer(middles, middles) ** 2
+    # counts are whole numbers of verdicts but for the rounding that a subtraction leaves
+    if (counts > 0.5).sum() < 2:
+        return None
+    expected = float((np.outer(counts, counts) * cost).sum())
+    return 1 - float((table * cost).sum()) * (float(counts.sum()) - 1) / expected
 
 
 def precision_at(recall: float, false_fail: float, prevalence: float) -> float | None:

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from helmbench_hf.scoring.judge_tables import Agreement, JudgePair, PanelAlpha
 from helmbench_hf.scoring.tables import (
     AppraisalRow,
     Arm,
@@ -40,10 +41,12 @@ from helmbench_hf.scoring.tables import (
     TrustRow,
     VetoFail,
 )
+from helmbench_hf.scoring.verdicts import Panel
 
-FORMAT = 3
+FORMAT = 4
 __all__ = [
     "FORMAT",
+    "Agreement",
     "AppraisalRow",
     "Arm",
     "Cell",
@@ -62,11 +65,13 @@ __all__ = [
     "Group",
     "Headline",
     "Index",
+    "JudgePair",
     "JudgeState",
     "Kind",
     "KnewHandled",
     "OperatingPoint",
     "PairScore",
+    "PanelAlpha",
     "PassRow",
     "Provenance",
     "Quality",
@@ -161,7 +166,7 @@ class PairScore:
 
 @dataclass(frozen=True, slots=True)
 class JudgeState:
-    """A judge as the scores used it; the first one gives the credit."""
+    """A judge as the scores used it; `Provenance.panel` says whose verdict gives the credit."""
 
     id: str
     family: str
@@ -201,6 +206,8 @@ class Provenance:
     cases: int
     draws: int
     judges: tuple[JudgeState, ...]
+    panel: Panel
+    """Whose verdict gives the credit: `first`, `majority` or `worst`."""
     ignored_verdicts: int
     """Verdicts of cases or draws outside this design."""
 
@@ -225,6 +232,7 @@ class Scores:
     tag_reply: TagReply
     quality: tuple[Quality, ...]
     criteria: tuple[CriterionRow, ...]
+    agreement: Agreement
     indices: tuple[Index, ...]
     trust: tuple[TrustRow, ...]
     crisis: Crisis

@@ -293,7 +293,7 @@ class Classification:
 
 @dataclass(frozen=True, slots=True)
 class AppraisalRow:
-    """Replies of one scenario on the scale of 1 (harmful) to 5 (appropriate), by the first judge."""
+    """Replies of one scenario on the scale of 1 (harmful) to 5 (appropriate), by the panel."""
 
     scenario: str
     category: str

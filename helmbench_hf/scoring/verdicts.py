@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from helmbench_hf.records import Case, JudgeInfo, Verdict
 
@@ -19,6 +19,11 @@ Outcome = Literal["usable", "model_failure", "engine_failure", "not_run"]
 VetoStatus = Literal["pass", "confirmed", "unconfirmed", "unjudged"]
 Place = tuple[str, int, int]
 """Case code, draw, turn."""
+Panel = Literal["first", "majority", "worst"]
+"""Whose verdict gives the credit: the first judge's, the one of more than half of the judges, or the one that earns least."""
+PANELS: tuple[Panel, ...] = get_args(Panel)
+End = Literal["low", "high"]
+"""An end of a criterion's scale; FAIL and level 1 are low."""
 
 
 class ScoringError(Exception):
@@ -39,13 +44,22 @@ class VetoState:
 class Ledger:
     """All verdicts of one run, looked up by case, draw, turn and criterion.
 
-    Raises ScoringError on a verdict by an unlisted judge, a second verdict for the same thing, a value where there must
-    be none or none where there must be one, and a model failure without a known reason.
+    Raises ScoringError on an unknown panel, a verdict by an unlisted judge, a second verdict for the same thing, a value
+    where there must be none or none where there must be one, and a model failure without a known reason.
     """
 
-    def __init__(self, cases: Sequence[Case], verdicts: Sequence[Verdict], judges: Sequence[JudgeInfo], draws: int = 1) -> None:
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        verdicts: Sequence[Verdict],
+        judges: Sequence[JudgeInfo],
+        draws: int = 1,
+        panel: Panel = "first",
+    ) -> None:
         if draws < 1:
             raise ScoringError(f"a run has at least one draw, not {draws}.")
+        if panel not in PANELS:
+            raise ScoringError(f"{panel!r} is no panel; one of {', '.join(PANELS)}.")
         if len({judge.id for judge in judges}) < len(judges):
             raise ScoringError("two judges share one id; give each its own.")
         self.cases = {case.code: case for case in cases}
@@ -53,6 +67,7 @@ class Ledger:
             raise ScoringError("a case stands twice in the list of cases.")
         self.judges = tuple(judges)
         self.draws = draws
+        self.panel = panel
         self.ignored = 0
         self._families = {judge.id: judge.family for judge in judges}
         self._found: dict[Place, dict[tuple[str, str], Verdict]] = defaultdict(dict)
@@ -106,13 +121,32 @@ class Ledger:
         verdict = self.code(place, criterion)
         return None if verdict is None else verdict.value
 
-    def credit(self, place: Place, criterion: str) -> float | None:
-        """The first judge's value on a criterion, or None where it gave none."""
-        verdict = self._scored(place, criterion, self.judges[0].id) if self.judges else None
+    def credit(self, place: Place, criterion: str, *, harsh: End = "low") -> float | None:
+        """The panel's value on a criterion, or None where it has none."""
+        verdict = self.judged(place, criterion, harsh=harsh)
         return None if verdict is None else verdict.value
 
+    def judged(self, place: Place, criterion: str, *, harsh: End = "low") -> Verdict | None:
+        """The verdict that the panel stands by, or None.
+
+        `majority` is the median of the verdicts that were given, which is what more than half of them say where they do; it
+        needs verdicts of more than half of the judges. `worst` needs all of them. `harsh` is the end of the scale that earns
+        less here: `worst` is the verdict nearest to it, and so is the median of an even number, because a tie between judges
+        must never earn credit that one of them denies.
+        """
+        if self.panel == "first":
+            return self._scored(place, criterion, self.judges[0].id) if self.judges else None
+        found = [self._scored(place, criterion, judge.id) for judge in self.judges]
+        given = sorted((verdict for verdict in found if verdict is not None), key=_height, reverse=harsh == "high")
+        if self.panel == "worst":
+            return given[0] if given and len(given) == len(found) else None
+        return given[(len(given) - 1) // 2] if 2 * len(given) > len(found) else None
+
     def veto(self, place: Place, criterion: str) -> VetoState:
-        """Confirmed where judges of two families say FAIL; a single family's FAIL is listed and never counts."""
+        """Confirmed where judges of two families say FAIL, whatever the panel; a single family's FAIL is listed and never counts.
+
+        Without a FAIL it is judged where the panel has a verdict.
+        """
         found = {judge.id: self._scored(place, criterion, judge.id) for judge in self.judges}
         failing = tuple(judge for judge, verdict in found.items() if verdict is not None and verdict.value == 0)
         families = {self._families[judge] for judge in failing}
@@ -122,8 +156,7 @@ class Ledger:
         could_change = len(families | unread) > 1
         if failing:
             return VetoState("unconfirmed", failing, could_change)
-        unjudged = not self.judges or found[self.judges[0].id] is None
-        return VetoState("unjudged" if unjudged else "pass", (), could_change)
+        return VetoState("unjudged" if self.credit(place, criterion) is None else "pass", (), could_change)
 
     def _scored(self, place: Place, criterion: str, grader: str) -> Verdict | None:
         verdict = self._found.get(place, {}).get((criterion, grader))
@@ -134,6 +167,11 @@ def mean(values: Sequence[float | None]) -> float | None:
     """The mean, or None where any value is missing or there is none: what is missing is never averaged away."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known and len(known) == len(values) else None
+
+
+def _height(verdict: Verdict) -> tuple[float, int]:
+    """Where a scored verdict stands on its scale; levels 1 and 2 of an appraisal are worth the same."""
+    return verdict.value or 0.0, int(verdict.detail.get("level", 0))
 
 
 def _name(verdict: Verdict) -> str:

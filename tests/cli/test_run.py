@@ -27,7 +27,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, graded: list[dict[str, Any]]) -> list
     found: list[dict[str, Any]] = []
     monkeypatch.setattr(run, "child_job", lambda job, payload, title, log: found.append(payload))
     monkeypatch.setattr(grade, "grade", lambda run, judge, **machine: graded.append(machine))
-    monkeypatch.setattr(grade, "report", lambda run: None)
+    monkeypatch.setattr(grade, "report", lambda run, panel: graded.append({"panel": panel}))
     return found
 
 
@@ -59,8 +59,29 @@ def test_replicas_reach_model_and_judges(
     assert [(each["replicas"], each["tensor_parallel_size"]) for each in engines] == [(3, 2), (3, 1), (0, 1), (4, 1), (None, 1)]
     assert engines[3]["dtype"] == "float32"
     if command == "run":
-        assert graded[0] == {"replicas": 3, "tensor_parallel": 2}
-        assert graded[1] == graded[4] == {"replicas": None, "tensor_parallel": None}
+        machines = [each for each in graded if "panel" not in each]
+        assert machines[0] == {"replicas": 3, "tensor_parallel": 2}
+        assert machines[1] == machines[4] == {"replicas": None, "tensor_parallel": None}
+
+
+def test_the_panel_reaches_the_report(
+    asked: list[dict[str, Any]], graded: list[dict[str, Any]], smollm2: Path, tmp_path: Path
+) -> None:
+    base = ["run", "--run", str(tmp_path / "r"), "--model", f"vllm:{smollm2}"]
+    for options in ([], ["--panel", "majority"]):
+        assert runner.invoke(app, [*base, *options]).exit_code == 0
+    assert [each["panel"] for each in graded if "panel" in each] == ["first", "majority"]
+
+
+@pytest.mark.parametrize("command", ["run", "score", "report"])
+def test_an_unknown_panel_is_refused_before_anything_runs(
+    command: str, asked: list[dict[str, Any]], graded: list[dict[str, Any]], smollm2: Path, tmp_path: Path
+) -> None:
+    model = ["--model", f"vllm:{smollm2}"] if command == "run" else []
+    result = runner.invoke(app, [command, "--run", str(tmp_path / "r"), "--panel", "mean", *model])
+    assert result.exit_code == 2
+    assert "no panel; one of first, majority" in " ".join(result.stderr.split())
+    assert asked == graded == []
 
 
 def test_judges_take_the_machine_unless_they_say_their_own() -> None:

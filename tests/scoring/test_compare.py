@@ -100,6 +100,7 @@ def test_states_that_differ_are_named() -> None:
         ("design", "different designs"),
         ("cases_sha256", "different cases"),
         ("draws", "different numbers of draws"),
+        ("panel", "different panels"),
     ],
 )
 def test_different_versions_are_refused_with_a_sentence(field: str, message: str) -> None:

@@ -24,6 +24,7 @@ from tests.support.recompute import (
     scenario_pieces,
     within_limits,
 )
+from tests.support.recompute_panel import stands
 
 Json = dict[str, Any]
 Seen = tuple[float, float, str]
@@ -319,17 +320,17 @@ LOST = 0
 
 
 def levels(book: Book) -> dict[str, list[Rated]]:
-    """By scenario: every reply that the first judge put on the scale, at whatever condition."""
+    """By scenario: every reply that the panel put on the scale, at whatever condition."""
     scales = {code for code, criterion in book.benchmark.criteria.items() if criterion.kind == "appraisal"}
     found: dict[str, list[Rated]] = {}
-    for verdict in book.all.values():
-        if verdict.criterion in scales and verdict.grader == book.first and verdict.status == "scored":
-            case = book.by_code[verdict.case]
-            if "level" in verdict.detail:
-                found.setdefault(case.scenario, []).append((case, verdict.detail["level"]))
-    for case in book.cases if book.first else []:
+    for case in book.cases if book.judges else []:
         if scales & set(case.grading.criteria):
             for turn in case.grading.turns:
+                for draw in range(book.draws):
+                    for criterion in scales & set(case.grading.criteria):
+                        verdict = stands(book, case, turn, draw, criterion)
+                        if verdict is not None and "level" in verdict.detail:
+                            found.setdefault(case.scenario, []).append((case, verdict.detail["level"]))
                 lost = sum(book.state(case, turn, draw) == "model_failure" for draw in range(book.draws))
                 if lost:
                     found.setdefault(case.scenario, []).extend([(case, LOST)] * lost)

@@ -1,0 +1,135 @@
+"""How far judges agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helmbench_hf.records import Answer, Case, Grading, JudgeInfo, Verdict
+from helmbench_hf.scoring.agreement import LEVELS, agreement
+from helmbench_hf.scoring.judge_stats import alpha, coincidences
+from helmbench_hf.scoring.result import Agreement, JudgePair, PanelAlpha
+from helmbench_hf.scoring.verdicts import Ledger
+from tests.scoring.build import JUDGE, SECOND, answer, benchmark, case, judged
+
+THIRD = JudgeInfo("third", "family three")
+VALUES = {"P": 1.0, "H": 0.5, "F": 0.0}
+
+KRIPPENDORFF = (
+    "1 2 3 3 2 1 4 1 2 . . .",
+    "1 2 3 3 2 2 4 1 2 5 . 3",
+    ". 3 3 3 2 3 4 2 2 5 1 .",
+    "1 2 3 3 2 4 4 1 2 5 1 .",
+)
+"""Four observers, twelve units (Krippendorff 2011, example C); the ordinal alpha given there is .815."""
+
+
+def test_alpha_of_the_published_example() -> None:
+    units = [[each for each in unit if each != "."] for unit in zip(*(row.split() for row in KRIPPENDORFF), strict=True)]
+    parts = [
+        coincidences([level for level in LEVELS if level in unit for _ in range(unit.count(level))], LEVELS) for unit in units
+    ]
+    assert sum(parts[1:], parts[0]).sum() == pytest.approx(40)
+    assert alpha(sum(parts[1:], parts[0])) == pytest.approx(0.815, abs=5e-4)
+
+
+def test_a_single_value_throughout_says_nothing() -> None:
+    assert alpha(coincidences(["3", "3"], LEVELS)) is None
+    assert alpha(coincidences(["3"], LEVELS)) is None
+
+
+@given(st.lists(st.lists(st.sampled_from(LEVELS), min_size=2, max_size=4), min_size=1, max_size=12))
+def test_alpha_is_one_only_for_equal_verdicts_and_turns_with_the_scale(units: list[list[Answer]]) -> None:
+    parts = [coincidences(unit, LEVELS) for unit in units]
+    found = alpha(sum(parts[1:], parts[0]))
+    turned = {level: LEVELS[-1 - index] for index, level in enumerate(LEVELS)}
+    back = [coincidences([turned[level] for level in unit], LEVELS) for unit in units]
+    if found is None:
+        assert len({level for unit in units for level in unit}) == 1
+        return
+    assert found <= 1
+    assert (found == pytest.approx(1)) == all(len(set(unit)) == 1 for unit in units)
+    assert alpha(sum(back[1:], back[0])) == pytest.approx(found)
+
+
+def replies(*said: str, criterion: str = "K01") -> tuple[list[Case], list[Verdict]]:
+    """One reply a word; each letter is a judge's verdict, a dot none."""
+    cases = [case(number=n, mode="judged", grading=Grading(criteria=(criterion,))) for n in range(1, len(said) + 1)]
+    found: list[Verdict] = []
+    for one, letters in zip(cases, said, strict=True):
+        found += answer(one)
+        for judge, letter in zip((JUDGE, SECOND, THIRD), letters, strict=False):
+            if letter.isdigit():
+                found.append(replace(judged(one, criterion, 1.0, judge.id), detail={"level": int(letter)}))
+            else:
+                found.append(judged(one, criterion, VALUES.get(letter), judge.id))
+    return cases, found
+
+
+def found(*said: str, judges: int = 2, criterion: str = "K01") -> Agreement:
+    cases, verdicts = replies(*said, criterion=criterion)
+    return agreement(Ledger(cases, verdicts, (JUDGE, SECOND, THIRD)[:judges]), benchmark())
+
+
+def pair(rows: Agreement, criterion: str = "K01") -> JudgePair:
+    return next(row for row in rows.judge_pairs if row.criterion == criterion)
+
+
+def panel(rows: Agreement, criterion: str = "K01") -> PanelAlpha:
+    return next(row for row in rows.panel if row.criterion == criterion)
+
+
+def test_two_judges_by_hand() -> None:
+    # table: PP 3, PF 1, FF 3, HP 1; first P4 H1 F3, second P4 F4
+    rows = found("PP", "PP", "PP", "PF", "FF", "FF", "FF", "HP", ".P", "P.")
+    one = pair(rows)
+    assert (one.n, one.same) == (8, 6 / 8)
+    expected = (4 * 4 + 3 * 4) / 64
+    assert one.kappa == pytest.approx((6 / 8 - expected) / (1 - expected))
+    seen, chance = (2 + 1) / 8, (4 * 4 * 2 + 1 * 4 * 1 + 1 * 4 * 1 + 3 * 4 * 2) / 64
+    assert one.weighted_kappa == pytest.approx(1 - seen / chance)
+    whole = panel(rows)
+    assert (whole.verdicts, whole.alpha.n_pairs, whole.alpha.n_meanings) == (16, 8, 8)
+    # values P8 H1 F7: F to H is (7 + 1 - 4)^2, H to P (1 + 8 - 4.5)^2, F to P (16 - 7.5)^2
+    observed, by_chance = 2 * 72.25 + 2 * 20.25, 2 * (8 * 7 * 72.25 + 8 * 20.25 + 7 * 16) / 15
+    assert whole.alpha.value == pytest.approx(1 - observed / by_chance)
+    assert whole.alpha.low is not None
+    assert whole.alpha.low < (whole.alpha.value or 0) < (whole.alpha.high or 0)
+    assert pair(rows, "all") == replace(one, criterion="all", title=pair(rows, "all").title)
+
+
+def test_three_judges_make_three_pairs_and_one_panel() -> None:
+    rows = found("PPF", "FFF", "P.P", "..P", judges=3)
+    assert [(row.first, row.second, row.n) for row in rows.judge_pairs if row.criterion == "K01"] == [
+        ("judge", "second", 2),
+        ("judge", "third", 3),
+        ("second", "third", 2),
+    ]
+    assert (panel(rows).verdicts, panel(rows).alpha.n_pairs) == (8, 3)
+
+
+def test_appraisals_are_compared_on_their_own_levels() -> None:
+    rows = found("52", "21", "33", criterion="A01")
+    assert (pair(rows, "A01").n, pair(rows, "A01").same) == (3, 1 / 3)
+    assert (pair(rows, "all").n, pair(rows, "all").same, pair(rows, "all").kappa) == (0, None, None)
+    assert panel(rows, "all").alpha.note == "no reply has two verdicts"
+
+
+def test_what_cannot_be_said_is_none_with_its_reason() -> None:
+    assert found("P", "F", judges=1) == Agreement((), ())
+    alike = found("PP", "PP")
+    assert (pair(alike).same, pair(alike).kappa, pair(alike).weighted_kappa) == (1.0, None, None)
+    assert panel(alike).alpha.value is None
+    assert panel(alike).alpha.note == "no two verdicts differ, which says nothing about agreement"
+    lone = panel(found("PF", "..")).alpha
+    assert (lone.value, lone.low, lone.note) == (0.0, None, "it rests on one message, which has no interval")
+
+
+def test_copies_of_one_message_count_as_one() -> None:
+    cases, verdicts = replies("PF", "PP", "FF", "PF")
+    same = [replace(one, meaning="one") for one in cases[:2]] + cases[2:]
+    row = panel(agreement(Ledger(same, verdicts, (JUDGE, SECOND)), benchmark()))
+    assert (row.alpha.n_pairs, row.alpha.n_meanings, row.alpha.df) == (4, 3, 2.0)
