@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from helmbench_hf import __version__
-from helmbench_hf.cli import content, grade, judge, judge_sheets, merge, models, plan, review, run, scores
+from helmbench_hf.cli import content, grade, judge, judge_sheets, merge, models, plan, review, run, scores, study
 
 app = typer.Typer(
     name="helmbench",
@@ -37,6 +37,7 @@ app.command("score")(scores.score)
 app.command("report")(scores.report)
 app.command("policies")(scores.policies)
 app.command("compare")(scores.compare)
+app.command("study")(study.study)
 app.command("demo-model")(run.demo_model)
 
 

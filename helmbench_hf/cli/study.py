@@ -1,0 +1,255 @@
+"""`helmbench study`: many runs on the same cells, their ranks, how firm the order is, and what each item still tells."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from helmbench_hf.cli.content import Json, fail
+from helmbench_hf.cli.run import ours
+from helmbench_hf.cli.scores import read_scores
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+    from helmbench_hf.scoring.items import Items
+    from helmbench_hf.scoring.ranks import Board, JudgeOrder, WeightStability
+
+MANY = 30
+"""Comparisons above which the terminal shows only those that differ."""
+Run = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Study:
+    """Everything that `helmbench study` finds."""
+
+    names: tuple[str, ...]
+    models: tuple[str, ...]
+    board: Board
+    weights: WeightStability | None
+    judges: tuple[JudgeOrder, ...]
+    judges_reason: str
+    """Why there is no order by judge."""
+    items: Items
+
+
+def study(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of scored runs on the same cells, two or more.")],
+    concentration: Annotated[
+        float,
+        typer.Option(
+            "--concentration", min=0.01, help="Of the random behavior weights: the larger, the closer to the published ones."
+        ),
+    ] = 100,
+    draws: Annotated[int, typer.Option("--draws", min=1, help="Sets of random weights.")] = 10_000,
+    out: Annotated[Path | None, typer.Option("--out", help="Also write what --json prints to this file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Many runs on the same cells: ranks by a simultaneous test, the order under other weights and judges, item statistics."""
+    from helmbench_hf.run_folder import write_json
+
+    try:
+        found = _study(runs, concentration, draws)
+        written = dataclasses.asdict(found)
+        if out is not None:
+            write_json(out, written)
+    except ours() as error:
+        fail(error)
+    if as_json:
+        typer.echo(json.dumps(written, indent=2))
+        return
+    from rich.console import Console
+
+    console = Console()
+    for part in _shown(found):
+        console.print(part)
+
+
+def _study(folders: Sequence[Path], concentration: float, draws: int) -> Study:
+    from helmbench_hf.scoring.items import items
+    from helmbench_hf.scoring.ranks import board, weight_stability
+
+    short = [folder.resolve().name for folder in folders]
+    names = short if len(set(short)) == len(short) else [str(folder) for folder in folders]
+    runs = [read_scores(folder) for folder in folders]
+    ranked = board(runs, names)
+    judges, reason = _judges(folders, names, runs)
+    return Study(
+        names=tuple(names),
+        models=tuple(_model(folder) for folder in folders),
+        board=ranked,
+        weights=weight_stability(runs, names, concentration, draws),
+        judges=judges,
+        judges_reason=reason,
+        items=items(runs),
+    )
+
+
+def _model(folder: Path) -> str:
+    """The model's id, or nothing where the folder holds scores alone."""
+    from helmbench_hf.run_folder import RunError, RunFolder
+
+    try:
+        return str(RunFolder(folder).manifest()["model"]["id"])
+    except RunError:
+        return ""
+
+
+def _judges(folders: Sequence[Path], names: Sequence[str], runs: Sequence[Run]) -> tuple[tuple[JudgeOrder, ...], str]:
+    """The order by each judge put first and by each panel, from the journals; or why there is none."""
+    from helmbench_hf.scoring.ranks import judge_order
+
+    ids = [judge["id"] for judge in runs[0]["provenance"]["judges"]]
+    if len(ids) < 2:
+        return (), "fewer than two judges graded the runs"
+    variants = [*((judge, "first") for judge in ids), ("", "majority"), ("", "worst")]
+    rescored = []
+    for folder, name, run in zip(folders, names, runs, strict=True):
+        try:
+            rescored.append(_rescored(folder, variants, run))
+        except ours() as error:
+            return (), f"{name} cannot be scored again: {error}"
+    found = (judge_order(runs, pairs, *variant) for variant, pairs in zip(variants, zip(*rescored, strict=True), strict=True))
+    return tuple(found), ""
+
+
+def _rescored(folder: Path, variants: Sequence[tuple[str, str]], run: Run) -> list[list[dict[str, Any]]]:
+    """The pairs of a run by each (first judge, panel), from its journals; nothing is written."""
+    from helmbench_hf.content.load import default_benchmark
+    from helmbench_hf.grading.run import collect
+    from helmbench_hf.run_folder import RunError, RunFolder
+    from helmbench_hf.scoring.run import pair_scores
+
+    graded, draws = collect(RunFolder(folder)), RunFolder(folder).manifest()["settings"]["draws"]
+    listed = [judge["id"] for judge in run["provenance"]["judges"]]
+    stale = RunError("its scores.json is older than its journals; score it again with `helmbench score`")
+    if [judge.id for judge in graded.judges] != listed:
+        raise stale
+    found = []
+    for first, panel in variants:
+        judges = sorted(graded.judges, key=lambda judge: judge.id != first) if first else graded.judges
+        rows = pair_scores(
+            graded.cases, graded.verdicts, benchmark=default_benchmark(), judges=judges, draws=draws, panel=panel
+        )  # fmt: skip
+        found.append([dataclasses.asdict(row) for row in rows])
+        own = panel == run["provenance"]["panel"] and first in ("", listed[0])
+        if own and [row.value for row in rows] != [pair["value"] for pair in run["pairs"]]:
+            raise stale
+    return found
+
+
+def _shown(found: Study) -> Iterator[RenderableType]:
+    board, models = found.board, dict(zip(found.names, found.models, strict=True))
+    yield _text(f"{len(found.names)} runs; {board.pairs} pairs that every run scored, {board.dropped} left out")
+    yield _board(board, models)
+    yield _text(board.rule)
+    yield from _tests(board)
+    yield from _weights(found.weights)
+    yield from _orders(found)
+    yield from _items(found.items)
+
+
+def _board(board: Board, models: Mapping[str, str]) -> Table:
+    from helmbench_hf.report.fmt import DASH, figure, number
+
+    rows = []
+    for each in board.standings:
+        score = figure(dataclasses.asdict(each.published))
+        place = str(each.rank) if each.rank == each.last else f"{each.rank} to {each.last}"
+        value = DASH if each.value is None else number(100 * each.value, 1)
+        floors = ", ".join(each.breached) or DASH
+        rows.append((each.rank, place, each.run, models[each.run], value, score.spoken, each.missing, floors))
+    heads = ("Rank", "Places", "Run", "Model", "Overall", "As published", "Unscored", "Floors breached")
+    return _table("Ranks: runs of one rank are not ordered", heads, rows)
+
+
+def _tests(board: Board) -> Iterator[RenderableType]:
+    from helmbench_hf.report.fmt import DASH, number
+
+    differing = sum(test.differs for test in board.tests)
+    chosen = [test for test in board.tests if len(board.tests) <= MANY or test.differs]
+    rows = []
+    for test in chosen:
+        value = DASH if test.value is None else number(100 * test.value, 1)
+        known = test.low is not None and test.high is not None
+        interval = f"{number(100 * (test.low or 0), 1)} to {number(100 * (test.high or 0), 1)}" if known else DASH
+        rows.append((test.first, test.second, value, interval, test.n_pairs, test.n_meanings, "yes" if test.differs else "no"))
+    heads = ("First", "Second", "Difference", "Joint 95%", "Pairs", "Messages", "Differs")
+    yield _table(f"Every two runs: {differing} of {len(board.tests)} comparisons differ", heads, rows)
+    if len(chosen) < len(board.tests):
+        yield _text("Only those that differ are shown; --json has all of them.")
+
+
+def _weights(found: WeightStability | None) -> Iterator[RenderableType]:
+    from helmbench_hf.report.fmt import DASH, number, percent
+
+    if found is None:
+        yield _text("Other weights: no pair was scored by every run.")
+        return
+    heads = ("Run", *(f"Place {place}" for place in range(1, len(found.places) + 1)))
+    rows = [(each.run, *(percent(share, 0) for share in each.shares)) for each in found.places]
+    yield _table(f"Other weights: share of {found.draws} draws in which a run takes each place", heads, rows)
+    taus = [DASH if tau is None else number(tau, 2) for tau in (found.tau_median, found.tau_low)]
+    yield _text(
+        f"Dirichlet weights of {found.behaviors} behaviors around the published ones, concentration {found.concentration:g}: "
+        f"Kendall's tau to the published order {taus[0]} (median), {taus[1]} (5% quantile)."
+    )
+
+
+def _orders(found: Study) -> Iterator[RenderableType]:
+    from helmbench_hf.report.fmt import DASH, number
+
+    if not found.judges:
+        yield _text(f"Other judges: no order ({found.judges_reason}).")
+        return
+    rows = []
+    for each in found.judges:
+        taken = each.places or (DASH,) * len(found.names)
+        values = ("" if value is None else f" ({number(100 * value, 1)})" for value in each.values)
+        cells = (f"{place}{value}" for place, value in zip(taken, values, strict=True))
+        rows.append((each.judge or f"panel {each.panel}", DASH if each.tau is None else number(each.tau, 2), each.pairs, *cells))
+    yield _table("Other judges: place (overall) of each run, without a test", ("Judge", "Tau", "Pairs", *found.names), rows)
+
+
+def _items(found: Items) -> Iterator[RenderableType]:
+    from helmbench_hf.report.fmt import DASH, number
+
+    rows = []
+    for each in (found.all, *found.behaviors):
+        means = (DASH if value is None else number(value, 2) for value in (each.difficulty, each.discrimination))
+        rows.append((each.code, each.items, each.scored, each.saturated, each.dead, *means, each.correlated, each.negative))
+    heads = ("Part", "Items", "In 2+ runs", "Saturated", "Dead", "Difficulty", "Discrimination", "n", "Below 0")
+    yield _table("Items: saturated, all runs have it right; dead, it tells no runs apart", heads, rows)
+    if not found.all.correlated:
+        reasons = sorted({item.reason for item in found.items if item.reason})
+        yield _text(f"No discrimination: {'; '.join(reasons[:3])}.")
+    yield _text("Items and scenarios one by one: --json.")
+
+
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, title=_text(title), title_justify="left")
+    for head in heads:
+        table.add_column(_text(head), overflow="fold")
+    for row in rows:
+        table.add_row(*(_text(cell) for cell in row))
+    return table
+
+
+def _text(text: object) -> Text:
+    """A name may hold anything: it enters as text without markup or control characters."""
+    from rich.text import Text
+
+    from helmbench_hf.report.text import plain
+
+    return Text(plain(text, 1000))

@@ -1,0 +1,148 @@
+"""`helmbench study` as a person types it, and `--panel`, on runs of the tiny benchmark."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from helmbench_hf.cli import scores
+from helmbench_hf.cli.app import app
+from helmbench_hf.content import load
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.grading import exchanges, judging
+from helmbench_hf.grading import run as grading
+from helmbench_hf.grading.judging import judge_run
+from helmbench_hf.matrix.expand import expand
+from helmbench_hf.records import Case
+from helmbench_hf.run_folder import RunFolder
+from tests.grading import runs
+from tests.support.calibration import letters, right
+from tests.support.fake_engine import FakeEngine
+
+runner = CliRunner()
+HOSTILE = "\x1b]0;pwned\x07[red]evil\u202e"
+OPPOSITE = {"PASS": "FAIL", "FAIL": "PASS", "PARTIAL": "PARTIAL"}
+JUDGES: dict[str, Callable[[str], str]] = {"judge-a": right, "judge-b": lambda prompt: OPPOSITE[right(prompt)]}
+
+
+def helmbench(*arguments: object, code: int = 0) -> str:
+    result = runner.invoke(app, [str(each) for each in arguments], env={"COLUMNS": "200"})
+    assert result.exit_code == code, result.output
+    return result.output if code else result.stdout
+
+
+def says(case: Case, name: str) -> str:
+    """What each model answers. K06 caps the crisis half where it passes, so by `right` the first earns -1 and the others 0."""
+    crisis = case.member == "crisis"
+    return {"one": "GOOD" if crisis else "BAD", "two": "BAD" if crisis else "GOOD", "same": "GOOD"}[name]
+
+
+@pytest.fixture
+def folders(tiny: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Three scored runs on the tiny benchmark's judged scenario, graded by two judges of whom one has everything wrong."""
+    cases = [case for case in expand(tiny) if case.scenario == "P1-B5-S1"]
+    for module in (load, exchanges, judging, grading):
+        monkeypatch.setattr(module, "default_benchmark", lambda: tiny)
+    monkeypatch.setattr(exchanges, "load_cases", lambda *_: runs.case_set(cases, tiny.file.version))
+    found = []
+    for name in ("one", "two", "same"):
+        folder = RunFolder(tmp_path / name)
+        folder.write_manifest(runs.manifest(runs.identity(tiny.file.version), len(cases)) | {"model": {"id": f"{name}{HOSTILE}"}})
+        runs.answer_all(folder, cases, lambda case, turn, name=name: says(case, name))  # type: ignore[misc]
+        for judge, reads in JUDGES.items():
+            made = runs.fake_judge(FakeEngine(labels=letters(reads)), id=judge, family=judge)
+            judge_run(folder, made, runs.Ear())
+        scores.write_scores(folder.root)
+        found.append(folder.root)
+    return found
+
+
+def overall(folder: Path) -> float | None:
+    value: float | None = json.loads(RunFolder(folder).scores.read_text())["headline"]["overall"]["score"]["value"]
+    return value
+
+
+def test_everything_is_printed_as_json_and_kept(folders: list[Path], tmp_path: Path) -> None:
+    told = helmbench("study", *folders, "--draws", 50, "--json", "--out", tmp_path / "study.json")
+    found = json.loads(told)
+    assert found == json.loads((tmp_path / "study.json").read_text())
+    assert (found["names"], found["models"][0]) == (["one", "two", "same"], f"one{HOSTILE}")
+    assert [each["run"] for each in found["board"]["standings"]] == sorted(
+        found["names"], key=lambda name: ({each["run"]: each["rank"] for each in found["board"]["standings"]}[name], name)
+    )
+    assert {each["run"]: each["value"] for each in found["board"]["standings"]} == {
+        folder.name: pytest.approx(overall(folder)) for folder in folders
+    }
+    assert (found["weights"]["draws"], found["weights"]["concentration"]) == (50, 100)
+    assert found["items"]["all"]["items"] == found["board"]["pairs"] > 0
+
+
+def test_other_judges_are_those_of_score_with_that_panel(folders: list[Path]) -> None:
+    before = [RunFolder(folder).scores.read_text() for folder in folders]
+    found = json.loads(helmbench("study", *folders, "--draws", 5, "--json"))
+    assert [RunFolder(folder).scores.read_text() for folder in folders] == before
+    orders = {each["judge"] or each["panel"]: each for each in found["judges"]}
+    assert list(orders) == ["judge-a", "judge-b", "majority", "worst"]
+    assert found["judges_reason"] == ""
+    assert (orders["judge-a"]["tau"], orders["judge-a"]["places"]) == (1.0, [3, 1, 1])
+    assert (orders["judge-b"]["tau"], orders["judge-b"]["places"]) == (-1.0, [1, 2, 2])
+    for panel in ("majority", "worst"):
+        for folder in folders:
+            helmbench("score", "--run", folder, "--panel", panel)
+            assert json.loads(RunFolder(folder).scores.read_text())["provenance"]["panel"] == panel
+        assert orders[panel]["values"] == [pytest.approx(overall(folder)) for folder in folders]
+    assert json.loads(helmbench("study", *folders, "--draws", 5, "--json"))["judges"][3]["tau"] in (None, 1.0)
+
+
+def test_tables_hold_no_name_that_acts(folders: list[Path]) -> None:
+    odd = folders[0].rename(folders[0].with_name(f"one{HOSTILE}"))
+    told = helmbench("study", odd, *folders[1:], "--draws", 20)
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", told)
+    for words in (
+        "Ranks: runs of one rank are not ordered",
+        "one[red]evil",
+        "3 paired comparison(s) at a joint 95%",
+        "Other weights: share of 20 draws",
+        "panel majority",
+        "Items: saturated",
+        "of at least 5 runs scored it",
+    ):
+        assert words in " ".join(told.split()), words
+
+
+def test_runs_without_journals_have_ranks_and_a_reason(folders: list[Path], tmp_path: Path) -> None:
+    alone: list[Path] = []
+    for folder in folders[:2]:
+        alone.append(tmp_path / "scores" / folder.name)
+        alone[-1].mkdir(parents=True)
+        (alone[-1] / "scores.json").write_text(RunFolder(folder).scores.read_text())
+    found: dict[str, Any] = json.loads(helmbench("study", *alone, "--draws", 5, "--json"))
+    assert (found["models"], found["judges"]) == (["", ""], [])
+    assert "one cannot be scored again" in found["judges_reason"]
+    assert "Other judges: no order" in helmbench("study", *alone, "--draws", 5)
+    both = [folders[0], alone[0]]
+    assert json.loads(helmbench("study", *both, "--draws", 5, "--json"))["names"] == [str(each) for each in both]
+
+
+def test_scores_older_than_the_journals_are_said_to_be(folders: list[Path]) -> None:
+    path = RunFolder(folders[0]).scores
+    found = json.loads(path.read_text())
+    found["pairs"][0]["value"] = 0.123
+    path.write_text(json.dumps(found))
+    told = json.loads(helmbench("study", *folders, "--draws", 5, "--json"))
+    assert "one cannot be scored again: its scores.json is older than its journals" in told["judges_reason"]
+
+
+def test_what_cannot_be_studied_is_a_sentence(folders: list[Path], tmp_path: Path) -> None:
+    assert "needs two runs or more" in helmbench("study", folders[0], code=1)
+    assert "two runs have the same name" in helmbench("study", folders[0], folders[0], code=1)
+    assert "score every run first" in helmbench("study", folders[0], tmp_path / "absent", code=1)
+    helmbench("score", "--run", folders[1], "--panel", "worst")
+    assert "different panels" in helmbench("study", *folders, code=1)
+    assert "different panels" in helmbench("compare", *folders[:2], code=1)
