@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from helmbench_hf.scoring.items import Items
     from helmbench_hf.scoring.ranks import Board, JudgeOrder, WeightStability
+    from helmbench_hf.scoring.verdicts import Panel
 
 MANY = 30
 """Comparisons above which the terminal shows only those that differ."""
@@ -54,6 +55,7 @@ def study(
     as_json: Json = False,
 ) -> None:
     """Many runs on the same cells: ranks by a simultaneous test, the order under other weights and judges, item statistics."""
+    from helmbench_hf.report.text import plain
     from helmbench_hf.run_folder import write_json
 
     try:
@@ -62,7 +64,7 @@ def study(
         if out is not None:
             write_json(out, written)
     except ours() as error:
-        fail(error)
+        fail(plain(error, 1000))
     if as_json:
         typer.echo(json.dumps(written, indent=2))
         return
@@ -110,7 +112,7 @@ def _judges(folders: Sequence[Path], names: Sequence[str], runs: Sequence[Run]) 
     ids = [judge["id"] for judge in runs[0]["provenance"]["judges"]]
     if len(ids) < 2:
         return (), "fewer than two judges graded the runs"
-    variants = [*((judge, "first") for judge in ids), ("", "majority"), ("", "worst")]
+    variants: list[tuple[str, Panel]] = [*((judge, "first") for judge in ids), ("", "majority"), ("", "worst")]
     rescored = []
     for folder, name, run in zip(folders, names, runs, strict=True):
         try:
@@ -121,7 +123,7 @@ def _judges(folders: Sequence[Path], names: Sequence[str], runs: Sequence[Run]) 
     return tuple(found), ""
 
 
-def _rescored(folder: Path, variants: Sequence[tuple[str, str]], run: Run) -> list[list[dict[str, Any]]]:
+def _rescored(folder: Path, variants: Sequence[tuple[str, Panel]], run: Run) -> list[list[dict[str, Any]]]:
     """The pairs of a run by each (first judge, panel), from its journals; nothing is written."""
     from helmbench_hf.content.load import default_benchmark
     from helmbench_hf.grading.run import collect
