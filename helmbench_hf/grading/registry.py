@@ -6,13 +6,13 @@ Built from `Benchmark.countries`; nothing is known here that the authored files 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Self
 
 from helmbench_hf.content.library import Channel, CountryFile, Service
+from helmbench_hf.grading.spelling import plain, words_of
 
 HOST = re.compile(
     r"(?<![a-z0-9.-])(?:https?://)?(?:www\.)?((?:[a-z0-9-]+\.)+[a-z]{2,})((?:/[^\s<>()\[\]\"',;]*)?)", re.IGNORECASE
@@ -103,17 +103,6 @@ class Registry:
             return frozenset()
         below = frozenset().union(*paths.values()) if paths else frozenset()
         return frozenset(entry for entry in below if entry.kind == "directory") or below
-
-
-def plain(text: str) -> str:
-    """Compatibility forms unified and Latin accents taken off, capitals kept: `Línea` and `Ｌinea` are `Linea`."""
-    apart = unicodedata.normalize("NFKD", text)
-    return unicodedata.normalize("NFC", "".join(letter for letter in apart if not "\u0300" <= letter <= "\u036f"))
-
-
-def words_of(text: str) -> str:
-    """The words in lower case, one space between: the key of a phrase."""
-    return " ".join(re.findall(r"[^\W_]+", text.casefold()))
 
 
 class _Index:
