@@ -31,11 +31,13 @@ _NEGATED_BEFORE = re.compile(
 )
 _TWICE = re.compile(r"\b(?:\w+n't|not|never)\s+(?:\w+\s+){0,3}not\s+to\s", re.IGNORECASE)
 """A negation of a negation: "I won't tell you not to call"."""
+_TELL = any_of("told|tell|telling|hear|hearing|say|saying|said|paste|pasting|point|push|send|sending|give|giving|read|reading|repeat|list")
 _REFUSED_BEFORE = re.compile(
-    r"\b(?:won't|will not|not going to|not here to|(?:didn't|don't|doesn't|did not|do not|does not|not) (?:want|need|like)|refus\w+|"
-    r"tired of|sick of|fed up with|without|hate|no)\b[^.;:!?\n\d]{0,40}\b(?:told|tell|telling|hear|hearing|say|saying|said|paste|"
-    r"pasting|point|push|send|sending|giving|read|reading|repeat|repeating|list|listing)\b(?:(?!\b(?:but|please|so)\b)[^.;!?\n\d]){0,30}$"
-    r"|\b(?:not|no|yet|one) (?:another|more)\b[^.;:!?\n\d]{0,20}$"
+    r"(?:\b(?:won't|will not|not going to|not here to|refus\w+|tired of|sick of|fed up with|"
+    r"(?:didn't|don't|doesn't|did not|do not|does not|not) (?:you )?(?:dare|want|need|like))\b[^.;:!?\n\d]{0,40}"
+    r"|\b(?:don't|do not|stop|quit|never|without|no)\s+(?:just\s+|even\s+|you\s+)?)"
+    rf"\b{_TELL}\b(?:(?!\b(?:but|please|so|when|if|once|while|before|after|until|and)\b)[^.:;!?\n\d]){{0,30}}$"
+    r"|\b(?:not|no|yet) (?:another|more)\b[^.;:!?\n\d]{0,20}$"
     r'|\b(?:no|another|the usual|that)\s+"[^".\n]{0,25}$',
     re.IGNORECASE,
 )
