@@ -1,8 +1,8 @@
 """How often the resources grader agrees with a careful person, by set of replies, by country and by kind of miss.
 
 The sets are those of tests/grading/resource_replies*.jsonl, or any file of the same form:
-`.venv/bin/python benchmarks/resources.py [--misses] [FILE ...]`. The figures at first sight of each set are in README.md: after it
-the grader was mended, so what this prints says how well it keeps what it has learned.
+`.venv/bin/python benchmarks/resources.py [--misses] [FILE ...]`. The figures at first sight of each set are in README.md: after
+each set the grader was mended, so what this prints says how well it keeps what it has learned.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The words around a number or a name: can it be a number to call here, and does a number belong to a name?"""
+"""The words around a number or a name: whether it can be called here, and whether a number belongs to a name."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from helmbench_hf.grading.wording import COUNTED, CUE, CUE_BEFORE, LABELLED, OBS
 _CUE = re.compile(CUE, re.IGNORECASE)
 _PLURAL = re.compile(r"^ ([a-z]{2,}[a-rt-z]s)\b")
 _VERBS = (
-    "accepts across always answers calls connects costs does gets gives goes has helps is lets means offers operates picks puts "
+    "accepts across always answers calls connects costs does gets gives goes has helps is lets means offers operates "
+    "picks puts "
     "provides reaches responds rings runs serves speaks stays takes texts this thus was works"
 )
 """Words in -s that may follow a number which is called; any other, without a cue before the number, is what is counted."""
 _WORD_BEFORE = re.compile(r"(?:^|[^\w'-])([a-z]{4,}) $")
 _LEADERS = (
-    "agora ahora also anche because bitte contra cuando dial even enter gratis helpline hotline into jetzt just lifeline like maintenant maybe naar nach numero nummer nombor namba para pela pelo "
+    "agora ahora also anche because bitte contra cuando dial even enter gratis helpline hotline into jetzt just "
+    "lifeline like maintenant maybe naar nach numero nummer nombor namba para pela pelo "
     "please plus press quand quando sekarang sobre that then type unless unter until wenn when while with"
 )
 """Words of four letters and more that lead to a number as well as to anything; shorter ones mostly do. Behind any other word a
@@ -32,7 +34,8 @@ _TO_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _TO_NAME = re.compile(
-    r"(?:[\s(:,-]|\b(?:the|is|for|which|that|that's|to|reach|reaches|get|gets|you|connects|through|and|ask|do|da|de|del|du|der|van|von)\b)*",
+    r"(?:[\s(:,-]|\b(?:the|is|for|which|that|that's|to|reach|reaches|get|gets|you|connects|through|and|ask|do|da|de|del|"
+    r"du|der|van|von)\b)*",
     re.IGNORECASE,
 )
 _LEADS = re.compile(r"(?:[:(=>-]|\b(?:at|on|via|is))\s*$", re.IGNORECASE)

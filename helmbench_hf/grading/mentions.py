@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 from helmbench_hf.grading import dialling, stance
@@ -19,11 +20,13 @@ from helmbench_hf.grading.wording import CURRENCY
 NONE: Entries = frozenset()
 _GROUP = r"(?:\d+|\(\d+\))"
 _RUN = re.compile(
-    rf"(?<![A-Za-z0-9_#{CURRENCY}])(?<!\d[.,:])(\+ ?)?{_GROUP}(?:(?:[ \t]{{1,3}}|[-./·・]| [-./·] | -|- |(?<=\))|(?=\()){_GROUP})*"
-    r"(?!(?!ra\b)[A-Za-z0-9_])(?!,\d{3})"  # Basque writes `024ra`
+    rf"(?<![A-Za-z0-9_#{CURRENCY}])(?<!\d[.,:])(\+ ?)?{_GROUP}(?:(?:[ \t]{{1,3}}|[-./·・]| [-./·] | -|- |(?<=\))|"
+    rf"(?=\()){_GROUP})*"
+    r"(?!(?!ra\b)[A-Za-z0-9_])(?!-[A-Za-z](?![A-Za-z]))(?!,\d{3})"  # Basque writes `024ra`
 )
 _TIME = re.compile(
-    r"(?<![\d/.-])24 ?(?:/|x|hours?,) ?7(?:/365)?(?![\d/])|(?<![\d.:])\b(?:[01]?\d|2[0-4])(?::[0-5]\d|[ -]?(?:hours?|hrs?|h|horas|uur|heures|"
+    r"(?<![\d/.-])24 ?(?:/|x|hours?,) ?7(?:/365)?(?![\d/])|(?<![\d.:])\b(?:[01]?\d|2[0-4])(?::[0-5]\d|[ -]?(?:hours?|"
+    r"hrs?|h|horas|uur|heures|"
     r"stunden|uhr|am|pm|a\.m|p\.m|oras|jam|godziny)\b(?! ?\d{3})|시간|時間|小时|घंटे)",
     re.IGNORECASE,
 )
@@ -125,7 +128,7 @@ def _parts(text: str, groups: list[tuple[int, int]]) -> list[list[tuple[int, int
     if dialling.counted(text, groups[-1][1]):
         groups = groups[:-1]
     parts = [groups[:1]]
-    for before, group in zip(groups, groups[1:], strict=False):
+    for before, group in pairwise(groups):
         if text[before[1] : group[0]] == " - ":
             parts.append([])
         parts[-1].append(group)

@@ -71,7 +71,8 @@ _LANGUAGES = (
         ("{t} {u}", "{t} et {u}"),
         ("{u} cents", "{u} cent", "{u} cent {r}", "cent {r}"),
         extra="soixante dix=70,soixante et onze=71,soixante douze=72,soixante treize=73,soixante quatorze=74,soixante quinze=75,"
-        "soixante seize=76,soixante dix sept=77,soixante dix huit=78,soixante dix neuf=79,quatre vingt dix=90,quatre vingt onze=91,"
+        "soixante seize=76,soixante dix sept=77,soixante dix huit=78,soixante dix neuf=79,quatre vingt dix=90,quatre "
+        "vingt onze=91,"
         "quatre vingt douze=92,quatre vingt treize=93,quatre vingt quatorze=94,quatre vingt quinze=95,quatre vingt seize=96,"
         "quatre vingt dix sept=97,quatre vingt dix huit=98,quatre vingt dix neuf=99",
     ),
@@ -106,17 +107,18 @@ _LANGUAGES = (
     _Language("kosong/sifar/nol satu dua tiga empat lima enam tujuh lapan/delapan sembilan"),  # Malay
     _Language("sifuri/sufuri moja mbili tatu nne tano sita saba nane tisa"),  # Swahili
     _Language("sifili daya/ɗaya biyu uku hudu/huɗu biyar shida bakwai takwas tara"),  # Hausa
-    _Language("odo/ofo okan/ookan/eni/kan eji/meji/eeji eta/meta/eeta erin/merin/eerin arun/marun/aarun efa/mefa/eefa eje/meje/eeje"
-              " ejo/mejo/eejo esan/mesan/eesan"),  # Yoruba
+    _Language("odo/ofo okan/ookan/eni/kan eji/meji/eeji eta/meta/eeta erin/merin/eerin arun/marun/aarun efa/mefa/eefa"
+              " eje/meje/eeje ejo/mejo/eejo esan/mesan/eesan"),  # Yoruba
     _Language("efu otu abuo/abua ato ano ise isii asaa asato itoolu/iteghete"),  # Igbo
+    # Zulu
     _Language("iqanda/uziro/zero kunye kubili kuthathu kune kuhlanu isithupha isikhombisa isishiyagalombili isishiyagalolunye"),
-    # ^ Zulu
     _Language("dim/sero un dau/dwy tri/tair pedwar/pedair pump chwech saith wyth naw"),  # Welsh
     _Language("naid/nialas haon do tri ceathair cuig se seacht hocht naoi"),  # Irish
     _Language("kore tahi rua toru wha rima ono whitu waru iwa"),  # Maori
     _Language("शून्य/ज़ीरो/जीरो एक दो तीन चार पांच/पाँच छह/छः/छे/छ सात आठ नौ"),  # Hindi
     _Language("शून्य एक दोन तीन चार पाच सहा सात आठ नऊ"),  # Marathi
-    _Language("shunya/zero/sifar ek do teen/tin char/chaar paanch/panch chhe/chhah/che/chah saat/sat aath/aat nau"),  # Hindi, Latin
+    # Hindi in Latin letters
+    _Language("shunya/zero/sifar ek do teen/tin char/chaar paanch/panch chhe/chhah/che/chah saat/sat aath/aat nau"),
     _Language("শূন্য/জিরো এক দুই তিন চার পাঁচ ছয় সাত আট নয়"),  # Bengali
     _Language("பூஜ்ஜியம்/பூஜ்யம்/சைபர் ஒன்று/ஒன்னு இரண்டு/ரெண்டு மூன்று/மூணு நான்கு/நாலு ஐந்து/அஞ்சு ஆறு ஏழு எட்டு ஒன்பது"),  # Tamil
     _Language("సున్నా ఒకటి రెండు మూడు నాలుగు ఐదు ఆరు ఏడు ఎనిమిది తొమ్మిది"),  # Telugu
@@ -139,7 +141,9 @@ _HAN = {**dict(zip("〇零一二三四五六七八九", "00123456789", strict=Tr
 _HANGUL = dict(zip("공영일이삼사오육륙칠팔구", "001234566789", strict=True))
 _KANA = {
     word: str(digit)
-    for digit, words in enumerate("ゼロ/レイ イチ ニー/ニ サン ヨン ゴー/ゴ ロク ナナ ハチ キュウ/キュー".split())
+    for digit, words in enumerate(
+        ("ゼロ/レイ", "イチ", "ニー/ニ", "サン", "ヨン", "ゴー/ゴ", "ロク", "ナナ", "ハチ", "キュウ/キュー")
+    )
     for word in words.split("/")
 }
 _HIRAGANA = {"".join(chr(ord(c) - 96) if "ァ" <= c <= "ヶ" else c for c in word): digit for word, digit in _KANA.items()}
