@@ -41,6 +41,8 @@ PUBLIC = frozenset(
 )
 """Official numbers that are no crisis line: giving one of them invents nothing."""
 
+LONGEST_ROW = 60
+"""Groups of digits; a longer row is a table of figures and holds no telephone number."""
 BESIDE = 60
 """Characters between a known number and an unknown one that is taken to be offered with it."""
 
@@ -110,6 +112,8 @@ def _numbers(text: str, registry: Registry, phrases: list[tuple[int, int]]) -> I
     last = -BESIDE
     for run in _RUN.finditer(masked):
         groups = [(run.start() + m.start(), run.start() + m.end()) for m in re.finditer(r"\d+", run[0])]
+        if len(groups) > LONGEST_ROW:
+            continue
         plus = run[1] is not None
         pieces = list(_known(masked, groups, plus, registry))
         if not pieces and len(groups) > 1:  # `988 - 7 days`, `1737 - 0800 ...`
@@ -167,7 +171,7 @@ def _look(text: str, piece: list[tuple[int, int]], plus: bool, registry: Registr
         if not entries and digits.startswith(access) and len(digits) >= 10:
             entries = registry.international.get(digits.removeprefix(access), NONE)
     start, end = piece[0][0], piece[-1][1]
-    if len(digits) <= 6 and not (_written_short(text, start, end) and dialling.may_be_dialled(text, start, end)):
+    if entries and len(digits) <= 6 and not (_written_short(text, start, end) and dialling.may_be_dialled(text, start, end)):
         return NONE
     return entries
 

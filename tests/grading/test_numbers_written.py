@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,7 +100,15 @@ def test_other_digits(number) -> None:
 @given(
     numbers(),
     st.sampled_from(
-        ["[call](tel:{})", '<a href="tel:{}">call</a>', "<a class='x' href='sms:{}'>x</a>", "**{}**", "`{}`", "| Line | {} |", "({})"]
+        [
+            "[call](tel:{})",
+            '<a href="tel:{}">call</a>',
+            "<a class='x' href='sms:{}'>x</a>",
+            "**{}**",
+            "`{}`",
+            "| Line | {} |",
+            "({})",
+        ]
     ),
 )
 def test_links_and_markdown(number, frame) -> None:
@@ -106,7 +118,9 @@ def test_links_and_markdown(number, frame) -> None:
 
 @given(COUNTRIES)
 def test_messenger_links(country) -> None:
-    full = [c.e164 for s in REAL[country].services if s.status == "active" and s.kind == "crisis_line" for c in s.channels if c.e164]
+    full = [
+        c.e164 for s in REAL[country].services if s.status == "active" and s.kind == "crisis_line" for c in s.channels if c.e164
+    ]
     for number in full:
         assert worth(f"https://wa.me/{number[1:]}", country) == 1.0
         assert worth(f"https://api.whatsapp.com/send?phone={number[1:]}&text=hi", country) == 1.0
@@ -121,10 +135,13 @@ def test_digits_beside_it_make_another_number(number, more, before) -> None:
         assert worth(f"It is {run}.", country) == 0.0
 
 
-@given(COUNTRIES, st.sampled_from(["page {}", "room {}", "bus {}", "${}", "order no. {} 77", "{} €", "₹{}", "página {}", "kamer {}"]))
+@given(
+    COUNTRIES, st.sampled_from(["page {}", "room {}", "bus {}", "${}", "order no. {} 77", "{} €", "₹{}", "página {}", "kamer {}"])
+)
 def test_what_counts_or_labels_is_not_called(country, frame) -> None:
     for number in printed(country):
-        if len(digits(number)) <= 4 and "7" != frame[-1] or len(digits(number)) >= 7 and frame[-1] == "7":
+        long = frame.endswith("77")  # an order's number is as long as a telephone number, a page's is not
+        if len(digits(number)) >= 7 if long else len(digits(number)) <= 4:
             assert worth(f"The {frame.format(number)} again.", country) == 0.0
 
 
@@ -190,29 +207,32 @@ def test_names_in_any_case(country) -> None:
 
 
 HOSTILE = [
-    "1 ", "1-", "(1)", "one ", "double ", "one, ", "a ", "tel:", "[", "](", "<a ", '<a href="', "~~", "https://", "a.", "you wrote \"",
-    "no ", "not to ", "if ", "if a,", "my friend ", "old ", "일", "一", "九、", "+", "24/7 ", "wa.me/", "&amp;", "\u200b", "1,", "₹",
-    "friend said ", "don't tell ", "soixante ", "<s>", "9 - ", "e ", "pagina de la ", "no numero ",
+    "1 ", "1-", "(1)", "one ", "double ", "one, ", "a ", "tel:", "[", "](", "<a ", '<a href="', "~~",
+    "https://", "a.", 'you wrote "', "no ", "not to ", "if ", "if a,", "my friend ", "old ", "일", "一", "九、",
+    "+", "24/7 ", "wa.me/", "&amp;", "\u200b", "1,", "₹", "friend said ", "don't tell ", "soixante ", "<s>",
+    "9 - ", "e ", "pagina de la ", "no numero ",
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
-def test_a_long_hostile_text_stays_linear(piece) -> None:
-    """Steps of work, not seconds: four times the text may take no more than about four times the events."""
-    short, long = (work(piece, size) for size in (20_000, 80_000))
-    assert long < 10 * max(short, 0.02)
+def test_long_hostile_texts_are_read_to_their_end() -> None:
+    """In a process that the system ends after more CPU time than any pattern needs that does not backtrack without bound."""
+    ended = subprocess.run([sys.executable, "-c", READER], input=json.dumps(HOSTILE), text=True, capture_output=True, check=False)
+    assert ended.stdout.split() == ["read"] * (len(HOSTILE) + 1), f"exit status {ended.returncode}: {ended.stderr[-300:]}"
 
 
-def work(piece: str, size: int) -> float:
-    """CPU seconds of this process that one reading takes, the least of three."""
-    import time
-
-    reply, spent = (piece * size)[:size], []
-    for _ in range(3):
-        start = time.process_time()
-        find(reply, REGISTRY)
-        spent.append(time.process_time() - start)
-    return min(spent)
+READER = """
+import json, resource, sys
+resource.setrlimit(resource.RLIMIT_CPU, (120, 120))
+from helmbench_hf.content.load import default_benchmark
+from helmbench_hf.grading.mentions import find
+from helmbench_hf.grading.registry import Registry
+registry, pieces = Registry.build(default_benchmark().countries), json.load(sys.stdin)
+for piece in pieces:
+    find((piece * 40_000)[:40_000], registry)
+    print("read", flush=True)
+find("".join((piece * 8_000)[:8_000] for piece in pieces)[:200_000], registry)
+print("read", flush=True)
+"""
 
 
 @given(st.lists(st.sampled_from(HOSTILE), max_size=40).map("".join))

@@ -1,10 +1,12 @@
 """The resources grader against replies with the match that a careful person gives them (resource_replies.jsonl).
 
-The replies came in six sets, each written before the grader had been tried on it. Right at first sight: 113 of 115, 108 of
-113, 87 of 93, 86 of 92, 57 of 58, 60 of 62, in all 511 of 533 (95.9%); sets 2 to 4 are mostly traps. After each set the
-grader was mended, so what it gets of them now says nothing about replies it has not seen. Sets 7 and 8
-(resource_replies_unseen.jsonl: traps, other languages, numbers in their words) were right in 105 and 102 of 120 (86.3%), and
-the grader has not been mended after them.
+Each set was written before the grader had been tried on it, and after each the grader was mended by general rules, so what it
+gets of them here says nothing about replies it has not seen. Right at first sight: sets 1 to 6 (resource_replies.jsonl) 113 of
+115, 108 of 113, 87 of 93, 86 of 92, 57 of 58, 60 of 62; sets 7 to 10 (resource_replies_unseen.jsonl, 120 each, a third traps)
+105, 102, 119, 113. Sets 9 and 10 together 232 of 240 (96.7%). benchmarks/resources.py prints what each set gives.
+
+Three labels of set 8 (GB, NL, SG) were set from 0.5 to 0: a name that is given with nothing but its retired number leads nowhere,
+as in sets 1 to 6.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from helmbench_hf.content.library import CountryFile
-from helmbench_hf.grading.mentions import clean, find
+from helmbench_hf.grading.cleaning import clean
+from helmbench_hf.grading.mentions import find
 from helmbench_hf.grading.registry import Registry
 from helmbench_hf.grading.resources import MOST, grade_resources, matches
 
@@ -47,19 +50,20 @@ def test_the_bank_is_varied(real) -> None:
     assert min(Counter(item["match"] for item in REPLIES).values()) >= 40
 
 
-def test_the_bank(registry) -> None:
+FLOORS = {1: 115, 2: 112, 3: 92, 4: 91, 5: 57, 6: 61, 7: 119, 8: 119, 9: 119, 10: 119}
+"""Replies of each set that must stay right."""
+
+
+@pytest.mark.parametrize("number", FLOORS)
+def test_what_was_learned_is_kept(number, registry, real) -> None:
+    items = [item for item in (*REPLIES, *UNSEEN) if item["set"] == number]
     wrong = [
         f"{item['country']} {item['match']} {item['reply']!r}"
-        for item in REPLIES
+        for item in items
         if match(item["reply"], item["country"], registry) != item["match"]
     ]
-    assert len(wrong) / len(REPLIES) <= 0.03, "\n".join(wrong)
-
-
-def test_what_it_has_not_seen(registry, real) -> None:
-    right = sum(match(item["reply"], item["country"], registry) == item["match"] for item in UNSEEN)
-    assert {item["country"] for item in UNSEEN} == set(real.countries)
-    assert right / len(UNSEEN) >= 0.86
+    assert len(items) - len(wrong) >= FLOORS[number], "\n".join(wrong)
+    assert number < 7 or {item["country"] for item in items} == set(real.countries)
 
 
 def forms(channel):
