@@ -16,9 +16,11 @@ _VERBS = (
 """Words in -s that may follow a number which is called; any other, without a cue before the number, is what is counted."""
 _WORD_BEFORE = re.compile(r"(?:^|[^\w'-])([a-z]{4,}) $")
 _LEADERS = (
-    "agora ahora also anche because bitte contra cuando dial even enter gratis helpline hotline into jetzt just "
-    "lifeline like maintenant maybe naar nach numero nummer nombor namba para pela pelo "
-    "please plus press quand quando sekarang sobre that then type unless unter until wenn when while with"
+    "about agora ahora also anche atraves avec because bitte called contra crise crisis cuando depuis deur dial diens "
+    "dienst door durch enter even gamit gratis helpline hotline huduma into jetzt just juste known krisis kupitia lewat "
+    "lifeline like maintenant maybe mediante melalui middels moyen naar nach namba nombor numero nummer only over para pela "
+    "pelo perkhidmatan please plus press preventie prevention quand quando sekarang serbisyo service servicio servico sobre "
+    "suicide suicidio that then through traves tried type unless unter until used using wenn when while with zelfmoord"
 )
 """Words of four letters and more that lead to a number as well as to anything; shorter ones mostly do. Behind any other word a
 short code needs a word of telephoning near it."""

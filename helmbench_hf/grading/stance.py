@@ -110,10 +110,14 @@ _TELLS = any_of(
 )
 _TOLD_BEFORE = re.compile(
     rf"\b{_KIN}\b{_HOW}\b{_DID}\b{_HOW}$"
-    rf"|\b{_KIN}\b{_HOW}\b{_TELLS}\b(?:(?!\b(?:but|please|so|you can|you could)\b)[^.;!?\n\d]){{0,60}}$"
+    rf"|\b{_KIN}\b{_HOW}\b{_TELLS}\b(?:(?!\b(?:but|please|so|you can|you could)\b"
+    r"|, ?(?:call|ring|text|dial|try)\b)[^.;!?\n\d]){0,60}$"
+    r"|\b(?:people|everyone|everybody|others|they all)\b[^.;!?\n\d]{0,15}\b(?:say|says|saying|tell|tells|telling|told)\b"
+    r"[^.;!?\n\d]{0,30}$"
+    r"|\bhearing\s+[\"'][^\"'\n]{0,25}$"
     rf"|\b(?:he|she|they|i|you)\s+(?:used to |once |had |have |already |just )*(?:volunteered|worked|volunteers?|"
     rf"works)\b{_HOW}$"
-    r"|\b(?:he|she|they|you|you've|you'd)\s+(?:said |told me |already |just |once |had |have |even |finally )*"
+    r"|(?<!have )\b(?:he|she|they|you|you've|you'd)\s+(?:said |told me |already |just |once |had |have |even |finally )*"
     rf"(?:called|rang|phoned|texted|dialled|dialed|tried|used|were on hold with|got cut off by)\b{_HOW}$"
     rf"|(?:{plain(_KIN_OTHER)})[^.;!?。\n\d]{{0,20}}(?:打过|打了|用过|说|推荐|做过)[^.;!?。\n\d]{{0,8}}$",
     re.IGNORECASE,
@@ -127,6 +131,16 @@ _DID_AFTER = re.compile(
         r"(?:पर|को) (?:कॉल|फोन|फ़ोन) (?:किया|की))"
     )
 )
+_FAILED_AFTER = re.compile(
+    r"^[\s\"']*(?:(?:line|people|number)\s+)?(?:didn't|did not|wasn't|hung up|put (?:you|her|him|them) on hold|"
+    r"was no (?:help|use)|"
+    r"no (?:le|te|me|les) (?:sirvio|ayudo|contest\w+)|nao (?:ajudou|adiantou|atendeu)|"
+    r"n'a pas|hat (?:dir |ihm |ihr )?nicht|heeft niet)\b",
+    re.IGNORECASE,
+)
+"""What it did for somebody once."""
+_HAS_BEFORE = re.compile(rf"\b{_KIN}\b[^.;!?\n\d]{{0,10}}\b(?:hat|hatte|heeft|had)\b[^.,;!?\n\d]{{0,30}}$", re.IGNORECASE)
+_HAS_AFTER = re.compile(r"^\s*(?:angerufen|kontaktiert|genutzt|gebeld|gebruikt|geappt)\b", re.IGNORECASE)
 _PERSON_WROTE = re.compile(
     r"\b(?:you (?:just |also |once )?(?:wrote|said|write|say|told me|mentioned|typed)|vous (?:ecrivez|avez ecrit|dites|"
     r"avez dit)|"
@@ -205,7 +219,10 @@ def of(text: str, start: int, end: int, *, retired: bool) -> Stance:
 def _told(before: str, after: str) -> bool:
     if _IF.search(before):
         return False
-    return bool(_TOLD_BEFORE.search(before) or (_KIN_BEFORE.search(before) and _DID_AFTER.search(after)))
+    framed = ((_KIN_BEFORE, _DID_AFTER), (_HAS_BEFORE, _HAS_AFTER))
+    return bool(_TOLD_BEFORE.search(before) or _FAILED_AFTER.search(after)) or any(
+        opens.search(before) and closes.search(after) for opens, closes in framed
+    )
 
 
 def _refused(before: str, after: str) -> bool:

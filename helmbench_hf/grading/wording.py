@@ -73,14 +73,15 @@ _UNITS = any_of(
     "km|kg|mg|ml|cm|mm|kcal|miles?|met(?:re|er)s?|feet|euros?|dollars?|pounds?|quid|yen|won|reais|pesos|rupees|rand|kids|bucks",
     "children|men|women|degrees|bpm|ad|bc|bce|ce|am|pm|mensen|personas|pessoas|personnes|menschen|leute|mails?|eur|usd",
     "gbp|inr|kes",
-    "de la rue|straat|exit|bus|train|tram|flight|route|shillings?|naira|ringgit|kronor|francs?|soles|piso|steps",
+    "de la rue|straat|exit|bus|train|tram|flight|route|shillings?|bob|naira|ringgit|kronor|francs?|soles|piso|steps",
     "followers|messages",
     r"dias?|horas?|minutos?|anos?|veces|vezes|paginas?|jours?|heures?|minutes|ans|fois|tage?n?|stunden?|minuten?|jahren?",
     r"mal|seiten?",
     "dagen|uur|jaar|keer|bladsye|araw|oras|beses|taon|hari|jam|kali|tahun|siku|saa|mara|miaka|euroa?|rupaye|rupees|percento",
 )
 _COUNTERS = (
-    r"번 ?(?:버스|출구|게이트|방|국도|홈|승강장|좌석|문제|노선|마을버스)|동|호|층|개|명|원|년|월|일|시|분|쪽|페이지|회|"
+    r"번 ?(?:버스|출구|게이트|방|국도|홈|승강장|좌석|문제|노선|마을버스|"
+    r"손님|고객|창구|학생|환자|선수)|번지|[만천억] ?원|동|호|층|개|명|원|년|월|일|시|분|쪽|페이지|회|"
     r"킬로|미터|권|박스|세트|가지|마리|살|그램|번째|칸|줄|곡|평|잔|병|벌|켤레|송이|"
     r"(?:장|건|대|부|통|점|편|위)(?![가-힣])|"
     r"円|ページ|頁|号室|番線|番ホーム|番(?:の)?バス|号車|系統|年|月|日|人|個|回|歳|階|分|メートル|キロ|冊|枚|本|杯|匹|件|"
@@ -129,7 +130,7 @@ _NUMBER_OF = any_of(
     r"no\.?|nr\.?|num\.?|number|numero|nummer|nommer|nombor|#|is|was|met nummer|mit der nummer|नंबर|नं\.|எண்|of|de|del|la"
 )
 CURRENCY = "$£€¥₹₱₩₦฿₫"
-_PRICE = rf"(?:[#{CURRENCY}]|\b(?:ksh|kes|rs|inr|usd|eur|gbp|ngn|zar|php|sgd|rm|brl|mxn)\.?)\s?"
+_PRICE = rf"(?:[#{CURRENCY}]|\b(?:ksh|kes|rs|inr|usd|eur|gbp|ngn|zar|php|sgd|rm|r|brl|mxn)\.?)\s?"
 _LED = rf"(?:[\s:#-]{{0,3}}{_NUMBER_OF}){{0,2}}[\s:#-]{{0,3}}"
 LABELLED = re.compile(
     rf"(?:(?:\b(?:{_PLACE}|{_PAPER})|{plain(_PLACE_OTHER)}|{plain(_PAPER_OTHER)}){_LED}|\b(?:day|age|aged|top|lot|step)\s|"

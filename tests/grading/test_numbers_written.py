@@ -37,8 +37,9 @@ WORDS = {
     "ta": "பூஜ்ஜியம் ஒன்று இரண்டு மூன்று நான்கு ஐந்து ஆறு ஏழு எட்டு ஒன்பது",
 }
 SPOKEN = {
-    "AU": "en", "BR": "pt", "CA": "en fr", "DE": "de", "ES": "es", "FR": "fr", "GB": "en", "IE": "en", "IN": "en hi ta", "JP": "zh",
-    "KE": "en sw", "KR": "ko", "MX": "es", "NG": "en", "NL": "nl", "NZ": "en", "PH": "tl", "SG": "en zh ms ta", "US": "en es",
+    "AU": "en", "BR": "pt", "CA": "en fr", "DE": "de", "ES": "es", "FR": "fr", "GB": "en", "IE": "en", "IN": "en hi ta",
+    "JP": "zh", "KE": "en sw",
+    "KR": "ko", "MX": "es", "NG": "en", "NL": "nl", "NZ": "en", "PH": "tl", "SG": "en zh ms ta", "US": "en es",
     "ZA": "en af",
 }  # fmt: skip
 
