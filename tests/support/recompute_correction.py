@@ -140,6 +140,11 @@ def rho_of(given: Given) -> tuple[float | None, int]:
     return (max(0.0, above / below) if below > 0 else 0.0), df
 
 
+def first(book: Book) -> str:
+    """Id of the judge that gives the credit; empty where there is none."""
+    return book.judges[0][0] if book.judges else ""
+
+
 # --- replies and pairs ------------------------------------------------------------------------------------------------
 
 
@@ -177,16 +182,16 @@ def reply(book: Book, judges: Mapping[str, Judge], case: Case, turn: int, draw: 
         return (0.0, {}) if state == "model_failure" else None
     said = []
     for code in codes:
-        value = book.value(case, turn, draw, code, book.first)
+        value = book.value(case, turn, draw, code, first(book))
         if value is None:
             return None
         said.append(next(level for level, worth_of in VALUES.items() if worth_of == value))
-    kept = {key: book.all.get(key) for key in ((case.code, turn, draw, code, book.first) for code in codes)}
+    kept = {key: book.all.get(key) for key in ((case.code, turn, draw, code, first(book)) for code in codes)}
     total, slopes = 0.0, {}
     for levels in itertools.product(*(judges[code].levels for code in codes)):
         for code, level in zip(codes, levels, strict=True):
-            key = (case.code, turn, draw, code, book.first)
-            book.all[key] = Verdict(case.code, turn, draw, code, book.first, "scored", VALUES[level])
+            key = (case.code, turn, draw, code, first(book))
+            book.all[key] = Verdict(case.code, turn, draw, code, first(book), "scored", VALUES[level])
         earned = worth(book, case, turn, draw)
         if earned is None:
             total = math.nan
@@ -277,7 +282,7 @@ def correct(book: Book, rows: Sequence[Json], whole: Mapping[str, Any], given: G
             each["corrected"] = nothing([each["code"]])
         for each in groups:
             each["corrected"] = nothing([code for plan in plans_of(book, headline, each["code"]) for code in plan["scenarios"]])
-        return {"judge": book.first, "rho": None, "rho_df": 0, "rows": []}
+        return {"judge": first(book), "rho": None, "rho_df": 0, "rows": []}
     needed = {code: set().union(*(needs(book, row) for row in own)) for code, own in headline.items()}
     judges = {code: judge_of(book, code, given) for code in sorted(set().union(*needed.values()))}
     numbers = corrected_scenarios(book, headline, needed, judges)
@@ -289,7 +294,7 @@ def correct(book: Book, rows: Sequence[Json], whole: Mapping[str, Any], given: G
         planned = [code for plan in plans for code in plan["scenarios"]]
         each["corrected"] = over(numbers, judges, shares(plans, numbers), planned, rho, df)
     table = [criterion_row(code, judge, given) for code, judge in judges.items()]
-    return {"judge": book.first, "rho": rho, "rho_df": df, "rows": table}
+    return {"judge": first(book), "rho": rho, "rho_df": df, "rows": table}
 
 
 def judge_of(book: Book, code: str, given: Given) -> Judge:
