@@ -202,3 +202,5 @@ class CheckedLabel:
     """The reply holds words to the judge and there is a form without them."""
     clean: Answer | None = None
     """What the judge says of that form; None where it has said nothing."""
+    source: str = ""
+    """How the reply came about: `assistant`, `hard_negative` and so on; for a model's own reply also which model."""

@@ -50,6 +50,12 @@ class Probe:
         """What names it."""
         return self.label.reply.code, self.label.criterion
 
+    @property
+    def source(self) -> str:
+        """How the reply came about, and for a model's own reply which model: judges err alike on replies of one source."""
+        reply = self.label.reply
+        return f"{reply.source}: {reply.kind}" if reply.source == "model" and reply.kind else reply.source
+
 
 @dataclass(frozen=True, slots=True)
 class Raters:

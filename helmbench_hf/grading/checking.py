@@ -131,6 +131,7 @@ class _Desk:
             masses=tuple(each.detail["mass"] for each in single if "mass" in each.detail),
             directed=probe.clean is not None,
             clean=None if clean is None else _said(clean),
+            source=probe.source,
         )
 
     def _asked(self, exchange: Exchange, code: str) -> list[tuple[Ask, str]]:
@@ -173,4 +174,5 @@ def _replayed(labels: Labels, given: Mapping[Pair, str], benchmark: Benchmark) -
             reason=reason,
             directed=probe.clean is not None,
             clean=words.get(clean or ""),
+            source=probe.source,
         )

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helmbench_hf.report import contrasts, dimensions, plots, tables, transcripts, view
+from helmbench_hf.report import contrasts, corrections, dimensions, plots, tables, transcripts, view
 from helmbench_hf.report.fmt import Json, figure
 from helmbench_hf.report.model import ReportInput
 from helmbench_hf.report.text import deep, embed, visible
@@ -115,6 +115,10 @@ def _scores(scores: Json, policies: list[Json], titles: Mapping[str, str]) -> di
         "tag_reply": contrasts.tag_reply(scores),
         "criteria": tables.criteria(scores),
         "agreement": tables.agreement(scores),
+        "corrected": corrections.scores_table(scores),
+        "correction": corrections.criteria(scores),
+        "correction_reason": scores["correction"]["reason"],
+        "correction_spread": corrections.spread(scores),
         "confirmed": confirmed,
         "unconfirmed": unconfirmed,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from helmbench_hf.report import plots, tables
+from helmbench_hf.report import corrections, plots, tables
 from helmbench_hf.report.fmt import Figure, Json, figure, joined, number, percent, plural, rate, sample_size
 
 _PANELS = {
@@ -33,6 +33,10 @@ class ScoreRow:
     weight: str
     under: str
     """One line under the title."""
+    corrected: str
+    """The score corrected for the judge's known errors, as a phrase; empty where there is none."""
+    part: str
+    """Over what it is corrected, where not over everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class Composite:
     coverage: str
     bounds: str
     capped: str
+    corrected: str
+    """Corrected for the judge's known errors, or why not, as a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +199,7 @@ def scenarios(scores: Json) -> list[dict[str, object]]:
             "kind": kinds.get(found["kind"], found["kind"]),
             "condition": found["condition"],
             "score": figure(found["score"]),
+            "corrected": figure(found["corrected"]["estimate"]),
             "code_score": figure(found["code_score"], "a judge decides everything here"),
             "sensitivity": rate(found["sensitivity"]),
             "false_alarms": rate(found["false_alarms"]),
@@ -220,6 +227,8 @@ def _group(group: Json, level: str, scale: plots.Scale) -> ScoreRow:
         n=sample_size(group["score"]),
         weight=str(group["weight"]) if level == "behavior" else f"{group['weight_scored']} of {group['weight']}",
         under=under,
+        corrected=corrections.beside(group["corrected"]),
+        part=corrections.part(group["corrected"]),
     )
 
 
@@ -235,6 +244,7 @@ def _composite(scores: Json) -> Composite:
         coverage=_coverage(overall["coverage"]),
         bounds=_bounds(overall["coverage"]),
         capped=f"A breached floor holds it at 50 or below: {named}." if named else "",
+        corrected=corrections.composite(scores),
     )
 
 

@@ -4,20 +4,36 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from helmbench_hf.records import JudgeInfo
+from helmbench_hf.scoring.correction import Counts
 from helmbench_hf.scoring.judge_check import JudgeCheck
 from helmbench_hf.scoring.result import Claim, to_json
 from helmbench_hf.scoring.verdicts import ScoringError
 
-CHECK_FORMAT = 1
+CHECK_FORMAT = 2
 FILE = "check.json"
 IDENTITY = {"key": "model, template or engine", "mode": "mode", "orders": "number of letter orders", "rubric": "rubric"}
 """What must be the same for a check to speak for a run's judge, and what it is called."""
 Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What a cited check says of one criterion, label by label."""
+
+    check: str
+    basis: Literal["gold", "human"]
+    counts: Counts
+
+    @property
+    def rank(self) -> tuple[bool, int, str]:
+        """Human labels count before gold, then more labels before fewer."""
+        n = sum(n for rows in self.counts.values() for row in rows.values() for n in row.values())
+        return self.basis == "human", n, self.check
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +43,8 @@ class Claims:
     cited: tuple[Claim, ...] = ()
     refused: tuple[str, ...] = ()
     """Why a check says nothing of this run, in sentences."""
+    calibrations: Mapping[str, Mapping[str, Calibration]] = field(default_factory=dict)
+    """Judge -> criterion -> the labels to correct with: of one check alone, since two may rest on the same replies."""
 
     def judges(self, judges: Iterable[JudgeInfo]) -> tuple[JudgeInfo, ...]:
         """The judges with the criteria that they may be believed on: claim-ready, and failed in no check."""
@@ -73,12 +91,22 @@ def cite(checks: Mapping[str, Row], judges: Sequence[Row]) -> Claims:
     """Which checks (by the name under which they are cited) speak for which judges (rows of `judge.json`)."""
     cited: list[Claim] = []
     refused: list[str] = []
+    calibrations: dict[str, dict[str, Calibration]] = {}
     for name, found in checks.items():
         mine = [row for row in judges if not unlike(found, row)]
         cited += [_claim(name, found, row) for row in mine]
+        for row in mine:
+            _add(calibrations.setdefault(row["id"], {}), name, found)
         if not mine:
             refused.append(_why(name, found, judges))
-    return Claims(tuple(cited), tuple(refused))
+    return Claims(tuple(cited), tuple(refused), calibrations)
+
+
+def _add(known: dict[str, Calibration], name: str, found: Row) -> None:
+    for row in found["criteria"]:
+        mine = Calibration(name, found["labels"]["basis"], row["confusion"])
+        if row["confusion"] and (row["criterion"] not in known or mine.rank > known[row["criterion"]].rank):
+            known[row["criterion"]] = mine
 
 
 def unlike(found: Row, row: Row) -> list[str]:

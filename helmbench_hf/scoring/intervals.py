@@ -112,23 +112,39 @@ def _shrunk(item: Piece, pool: Sequence[Piece]) -> Piece:
     return replace(item, unit=unit, df=min(item.df + PRIOR_DF, 1 / spread))
 
 
-def combine(pieces: Sequence[Piece], coefficients: Sequence[float], note: str = "") -> Estimate:
-    """The weighted sum of pieces that have been shrunk (or not), with a t interval on Satterthwaite's degrees of freedom."""
+def combine(
+    pieces: Sequence[Piece], coefficients: Sequence[float], note: str = "", errors: Sequence[tuple[float, float]] = ()
+) -> Estimate:
+    """The weighted sum of pieces that have been shrunk (or not), with a t interval on Satterthwaite's degrees of freedom.
+
+    `errors`: variances of the whole sum that do not come from the choice of messages, each with its degrees of freedom. They
+    never narrow the interval, although they can raise the degrees of freedom.
+    """
     pairs, meanings = sum(item.pairs for item in pieces), sum(item.meanings for item in pieces)
     if not pieces:
         return Estimate(None, None, None, 0, 0, note=note or "nothing was scored")
     value = sum(c * item.value for c, item in zip(coefficients, pieces, strict=True))
     if any(item.df == 0 for item in pieces):
         return Estimate(value, None, None, pairs, meanings, note=_joined(note, "one message alone has no interval"))
-    parts = [c**2 * item.variance for c, item in zip(coefficients, pieces, strict=True)]
-    variance = sum(parts)
+    parts = [(c**2 * item.variance, item.df) for c, item in zip(coefficients, pieces, strict=True)]
+    alike = sum(part for part, _ in parts) < NOTHING
+    variance = sum(part for part, _ in (*parts, *errors))
     if variance < NOTHING:
         same = _joined(note, "every message came out alike, so the interval has no width and says little")
         return Estimate(value, value, value, pairs, meanings, 0.0, sum(item.df for item in pieces), same)
-    df = variance**2 / sum(part**2 / item.df for part, item in zip(parts, pieces, strict=True))
-    error = math.sqrt(variance)
-    half = t_quantile((1 + CONFIDENCE) / 2, df) * error
+    error, df, half = _satterthwaite([*parts, *errors])
+    if errors and not alike:
+        half = max(half, _satterthwaite(parts)[2])
+    note = _joined(note, "every message came out alike, so the interval carries the judge's errors alone") if alike else note
     return Estimate(value, value - half, value + half, pairs, meanings, error, df, note)
+
+
+def _satterthwaite(parts: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
+    """Standard error, degrees of freedom and half-width of a sum of variances, each with its degrees of freedom."""
+    variance = sum(part for part, _ in parts)
+    df = variance**2 / sum(part**2 / own for part, own in parts)
+    error = math.sqrt(variance)
+    return error, df, t_quantile((1 + CONFIDENCE) / 2, df) * error
 
 
 def _joined(*notes: str) -> str:

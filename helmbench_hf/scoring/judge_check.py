@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal
 
@@ -108,6 +108,8 @@ class CriterionCheck:
     biases: Biases
     raters_kappa: float | None = None
     """Human labels: kappa of the raters among themselves."""
+    confusion: Mapping[str, Mapping[Answer, Mapping[Answer, int]]] = field(default_factory=dict)
+    """Source of the reply -> right verdict -> what was said -> labels with a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +186,16 @@ def _criterion(
         at=tuple(row for prevalence in at if (row := _at(recall, false_fail, prevalence)) is not None),
         biases=_biases(found),
         raters_kappa=judge_stats.kappa(raters, LEVELS),
+        confusion=_confusion(found),
     )
+
+
+def _confusion(found: Sequence[CheckedLabel]) -> dict[str, dict[Answer, dict[Answer, int]]]:
+    table: dict[str, dict[Answer, dict[Answer, int]]] = {}
+    for (source, right, said), n in sorted(Counter((each.source, each.right, each.said) for each in found if each.said).items()):
+        if said is not None:
+            table.setdefault(source, {}).setdefault(right, {})[said] = n
+    return table
 
 
 def rates(found: Sequence[CheckedLabel]) -> tuple[Rate, Rate]:

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from helmbench_hf.scoring.correction_tables import NOT_CORRECTED, Corrected, Correction, CorrectionRow, absent
 from helmbench_hf.scoring.judge_tables import Agreement, JudgePair, PanelAlpha
 from helmbench_hf.scoring.tables import (
     AppraisalRow,
@@ -52,6 +53,9 @@ __all__ = [
     "Cell",
     "Classification",
     "ConfusionRow",
+    "Corrected",
+    "Correction",
+    "CorrectionRow",
     "Coverage",
     "Crisis",
     "CriterionRow",
@@ -82,6 +86,7 @@ __all__ = [
     "TagReply",
     "TrustRow",
     "VetoFail",
+    "absent",
     "to_json",
 ]
 
@@ -105,6 +110,7 @@ class ScenarioScore:
     false_alarms: Rate | None
     """Hidden tag: must-not-flag cases whose target tag was set."""
     note: str = ""
+    corrected: Corrected = NOT_CORRECTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +134,7 @@ class Group:
     """Codes of the scenarios (behavior) or behaviors (pillar, whole) that it averages."""
     absent: tuple[str, ...]
     """Codes of what belongs to it and is not scored here."""
+    corrected: Corrected = NOT_CORRECTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +244,7 @@ class Scores:
     trust: tuple[TrustRow, ...]
     crisis: Crisis
     repeats: Repeats
+    correction: Correction
     pairs: tuple[PairScore, ...]
     notes: tuple[str, ...]
     """Sentences that must be read with the numbers."""

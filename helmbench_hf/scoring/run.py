@@ -9,7 +9,20 @@ from collections.abc import Sequence
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
-from helmbench_hf.scoring import aggregate, agreement, crisis, curves, effects, floors, gap, pairs, repeats, trust, validity
+from helmbench_hf.scoring import (
+    aggregate,
+    agreement,
+    corrected,
+    crisis,
+    curves,
+    effects,
+    floors,
+    gap,
+    pairs,
+    repeats,
+    trust,
+    validity,
+)
 from helmbench_hf.scoring.claims import Claims
 from helmbench_hf.scoring.result import FORMAT, FloorState, Group, Headline, JudgeState, PairScore, Provenance, Scores
 from helmbench_hf.scoring.verdicts import Ledger, Panel
@@ -43,15 +56,17 @@ def score(
     units = pairs.units(ledger, plan)
     table = aggregate.tabulate(units, benchmark)
     behaviors, pillars, overall = aggregate.groups(table, benchmark)
+    fixed = corrected.correct(ledger, table, benchmark, claims.calibrations.get(judges[0].id, {}) if judges else {})
+    scenarios = aggregate.scenario_scores(table, benchmark, plan, curves.scenario_rates(ledger, plan))
     states = floors.floors(ledger, plan, benchmark)
     minimum = benchmark.scoring.minimum_pairs
     return Scores(
         format=FORMAT,
         provenance=_provenance(ledger, benchmark, design, content_sha256),
-        headline=_headline(overall, states, benchmark),
-        pillars=pillars,
-        behaviors=behaviors,
-        scenarios=aggregate.scenario_scores(table, benchmark, plan, curves.scenario_rates(ledger, plan)),
+        headline=_headline(fixed.on_group(overall), states, benchmark),
+        pillars=tuple(fixed.on_group(each) for each in pillars),
+        behaviors=tuple(fixed.on_group(each) for each in behaviors),
+        scenarios=tuple(fixed.on_scenario(each) for each in scenarios),
         floors=states,
         vetoes=floors.veto_fails(ledger),
         gap=gap.gap(ledger, units),
@@ -67,8 +82,9 @@ def score(
         trust=trust.trust(ledger, units, table, plan, benchmark),
         crisis=crisis.crisis(ledger, benchmark),
         repeats=repeats.repeats(ledger, units, plan, benchmark),
+        correction=fixed.correction,
         pairs=tuple(unit.score for unit in units),
-        notes=(*_notes(ledger, overall), *claims.refused),
+        notes=(*_notes(ledger, overall), *corrected.notes(fixed.correction), *claims.refused),
         checks=claims.cited,
     )
 
@@ -146,6 +162,4 @@ def _notes(ledger: Ledger, overall: Group) -> tuple[str, ...]:
     if overall.coverage.scored < overall.coverage.planned:
         missing = overall.coverage.planned - overall.coverage.scored
         found.append(f"{missing} of {overall.coverage.planned} pairs lack a verdict; the bounds say what they could change.")
-    if ledger.judges:
-        found.append("The intervals carry the choice of messages, not the judge's errors.")
     return tuple(found)

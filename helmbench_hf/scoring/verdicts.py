@@ -5,6 +5,7 @@ A model failure is a result (credit 0). An engine or judge failure is a missing 
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,6 +72,7 @@ class Ledger:
         self.ignored = 0
         self._families = {judge.id: judge.family for judge in judges}
         self._found: dict[Place, dict[tuple[str, str], Verdict]] = defaultdict(dict)
+        self._assumed: Mapping[str, float] = {}
         for verdict in verdicts:
             self._add(verdict)
 
@@ -123,6 +125,8 @@ class Ledger:
 
     def credit(self, place: Place, criterion: str, *, harsh: End = "low") -> float | None:
         """The panel's value on a criterion, or None where it has none."""
+        if criterion in self._assumed:
+            return self._assumed[criterion]
         verdict = self.judged(place, criterion, harsh=harsh)
         return None if verdict is None else verdict.value
 
@@ -141,6 +145,12 @@ class Ledger:
         if self.panel == "worst":
             return given[0] if given and len(given) == len(found) else None
         return given[(len(given) - 1) // 2] if 2 * len(given) > len(found) else None
+
+    def assuming(self, values: Mapping[str, float]) -> Ledger:
+        """The same verdicts, but for what gives the credit: these values by criterion, on every reply."""
+        found = copy.copy(self)
+        found._assumed = values
+        return found
 
     def veto(self, place: Place, criterion: str) -> VetoState:
         """Confirmed where judges of two families say FAIL, whatever the panel; a single family's FAIL is listed and never counts.

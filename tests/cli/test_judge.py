@@ -67,7 +67,7 @@ def test_a_judge_is_checked_and_its_file_says_who_it_was(
     assert f"helmbench report --run RUN --check {out}" in told
     found = json.loads((out / "check.json").read_text())
     row = json.loads((out / "judgments/judge-a/judge.json").read_text())
-    assert (found["format"], found["state"], found["n"], found["labels"]["basis"]) == (1, "fails", 10, "gold")
+    assert (found["format"], found["state"], found["n"], found["labels"]["basis"]) == (2, "fails", 10, "gold")
     assert {name: found["judge"][name] for name in ("key", "mode", "orders")} == {
         name: row[name] for name in ("key", "mode", "orders")
     }
@@ -75,6 +75,9 @@ def test_a_judge_is_checked_and_its_file_says_who_it_was(
     states = {each["criterion"]: (each["state"], each["n"]) for each in found["criteria"] if each["n"]}
     assert states == {"K01": ("fails", 7), "K02": ("fails", 1), "K06": ("fails", 2)}
     assert {each["state"] for each in found["criteria"] if not each["n"]} == {"not checked"}
+    [confused] = [each["confusion"] for each in found["criteria"] if each["criterion"] == "K01"]
+    assert set(confused) == {"assistant", "edit", "degenerate", "model"}
+    assert (confused["edit"], confused["model"]) == ({"FAIL": {"FAIL": 1}, "PARTIAL": {"PARTIAL": 1}}, {"FAIL": {"FAIL": 1}})
     asked = len(engine.submitted)
     again = helmbench(
         "judge",
@@ -174,6 +177,9 @@ def test_a_run_gives_the_prevalence_and_cites_the_check(
     scores.write_scores(graded.root, [out])
     written = json.loads(graded.scores.read_text())
     assert [(claim["judge"], claim["state"], claim["check"]) for claim in written["checks"]] == [("judge-a", "fails", "check")]
+    rows = {row["criterion"]: row for row in written["correction"]["rows"]}
+    assert (rows["K06"]["check"], rows["K06"]["basis"], rows["K06"]["n_fail"]) == ("check", "gold", 1)
+    assert rows["K06"]["reason"] == "1 labels should PASS and 1 labels should FAIL; 10 are needed"
     scores.print_summary(graded.root, as_json=False)
     other = tmp_path / "other"
     helmbench("judge", "check", "--judge", f"{spec},mode=evidence", "--out", other, "--content", tree.root)

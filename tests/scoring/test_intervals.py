@@ -98,6 +98,22 @@ def test_what_has_no_interval_says_why() -> None:
     assert "no width" in alike.note
 
 
+def test_errors_beside_the_messages_add_their_variance_and_never_narrow() -> None:
+    own = Piece(0.3, 1.0, 0.04, 3, "", 8, 4)
+    found = combine([own], [0.5], errors=[(0.02, 11.0), (0.005, 40.0)])
+    assert found.se == pytest.approx(math.sqrt(0.01 + 0.02 + 0.005))
+    assert found.df == pytest.approx(0.035**2 / (0.01**2 / 3 + 0.02**2 / 11 + 0.005**2 / 40))
+    assert found.high == pytest.approx(0.15 + stats.t.ppf(0.975, found.df) * found.se)
+    alone, little = combine([own], [0.5]), combine([own], [0.5], errors=[(1e-5, 1000.0)])
+    assert little.df is not None
+    assert little.df > 3
+    assert (little.low, little.high) == (alone.low, alone.high)
+    flat = combine([Piece(0.3, 0.0, 0.04, 3, "", 8, 4)], [1.0], errors=[(0.01, 9.0)])
+    assert (flat.se, flat.df) == (pytest.approx(0.1), pytest.approx(9))
+    assert flat.note == "every message came out alike, so the interval carries the judge's errors alone"
+    assert "no width" in combine([Piece(0.3, 0.0, 0.04, 3, "", 8, 4)], [1.0], errors=[(0.0, 9.0)]).note
+
+
 def test_t_quantile_of_fractional_degrees() -> None:
     assert t_quantile(0.975, 3.7) == pytest.approx(stats.t.ppf(0.975, 3.7))
 

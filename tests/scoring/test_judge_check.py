@@ -49,6 +49,17 @@ def test_a_judge_that_repeats_gold_passes_and_is_not_claim_ready(known: Benchmar
     assert {each.state for each in made.criteria if each.criterion != "K01"} == {"not checked"}
 
 
+def test_what_was_said_is_counted_by_source_and_right_verdict(known: Benchmark) -> None:
+    labels = [replace(each, source=source) for source in ("edit", "assistant") for each in labeled(passes=3, partial=0, fails=2)]
+    found = judged(labels, lambda each: "PARTIAL" if each.length == 0 else each.right)
+    silent = [replace(found[1], said=None, reason="missing"), *found[2:], found[0]]
+    assert row(check(silent, known, human=False)).confusion == {
+        "assistant": {"FAIL": {"FAIL": 2}, "PASS": {"PARTIAL": 1, "PASS": 2}},
+        "edit": {"FAIL": {"FAIL": 2}, "PASS": {"PARTIAL": 1, "PASS": 1}},
+    }
+    assert row(check([], known, human=False)).confusion == {}
+
+
 def test_only_human_labels_make_a_criterion_claim_ready(known: Benchmark) -> None:
     raters = {"K01": [("PASS", "PASS")] * 30 + [("FAIL", "FAIL")] * 30 + [("FAIL", "PASS")] * 5}
     made = check(judged(labeled(), lambda each: each.right), known, human=True, raters=raters)

@@ -1455,8 +1455,13 @@ def recompute(
     judges: Sequence[Any],
     draws: int = 1,
     panel: str = "first",
+    calibration: Mapping[str, Any] | None = None,
 ) -> Json:
-    """The numbers of `scores.json`, in its shape. Texts (titles, notes, hashes) are left out."""
+    """The numbers of `scores.json`, in its shape. Texts (titles, notes, hashes) are left out.
+
+    `calibration`: what a cited check says of the first judge (recompute_correction.Given).
+    """
+    from tests.support.recompute_correction import correct
     from tests.support.recompute_more import crisis, every_time, trust  # which stand on what is above
     from tests.support.recompute_panel import agreement
 
@@ -1464,6 +1469,7 @@ def recompute(
     rows = pair_rows(book)
     whole = aggregate(book, rows, scenario_marks(book))
     overall = whole["overall"]
+    correction = correct(book, rows, whole, calibration)
     states = floors(book)
     breached = [state["slug"] for state in states if state["status"] == "breached"]
     raw = overall["score"]["value"]
@@ -1493,6 +1499,7 @@ def recompute(
         "trust": trust(book, rows),
         "crisis": crisis(book),
         "repeats": every_time(book, rows),
+        "correction": correction,
         "pairs": rows,
     }
 
@@ -1541,6 +1548,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "knew_handled": ("classified", "answered"),
     "passes": ("k",),
     "pairs": ("crisis",),
+    "rows": ("criterion",),
 }
 ORDERED = ("trust", "confusion", "appraisal")
 """Tables whose rows have an order of their own."""
