@@ -6,7 +6,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from helmbench_hf.content import lexicon, lint_corpus, lint_library, lint_messages, lint_task, lint_text
+from helmbench_hf.content import lexicon, lint_corpus, lint_incidents, lint_library, lint_messages, lint_task, lint_text
 from helmbench_hf.content.load import Benchmark, Loaded
 from helmbench_hf.content.place import in_messages, in_scenario
 from helmbench_hf.content.schema import Scenario
@@ -22,6 +22,7 @@ def check(benchmark: Benchmark, *, stale_after: int | None = None, today: dt.dat
     """Every fault across the authored files; `stale_after` in days makes old helpline entries faults."""
     problems = [*_strays(benchmark), *_weights(benchmark), *_taxonomy_sources(benchmark), *_replies(benchmark)]
     problems += lint_library.check(benchmark, stale_after, today or dt.date.today())
+    problems += lint_incidents.check(benchmark)
     per_scenario: tuple[Callable[[Benchmark, Loaded], Iterator[Problem]], ...] = (
         _place,
         _references,

@@ -10,12 +10,14 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from helmbench_hf.content import library, schema, strict_yaml
+from helmbench_hf.content import library, rules, schema, strict_yaml
 from helmbench_hf.content.calibration import CalibrationFile
 from helmbench_hf.content.derive import all_pairs
+from helmbench_hf.content.incidents import IncidentsFile
 from helmbench_hf.content.strict_yaml import Document, Problem
 
 TAXONOMY = "taxonomy"
+INCIDENTS = "incidents.yaml"
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -55,7 +57,7 @@ class Benchmark:
 
     root: Path
     file: schema.BenchmarkFile
-    scoring: schema.ScoringFile
+    scoring: rules.ScoringFile
     scenarios: tuple[Loaded, ...]
     conditions: dict[str, library.Condition]
     people: dict[int, library.Person]
@@ -67,6 +69,7 @@ class Benchmark:
     calibration: tuple[CalibrationFile, ...]
     documents: dict[str, Document]
     """Parsed files by path relative to `root`; positions for lints."""
+    incidents: IncidentsFile | None = None
 
     def show(self, path: Path) -> str:
         """A path as messages name it."""
@@ -90,13 +93,14 @@ def load_benchmark(root: Path) -> Benchmark:
     """Read and validate everything under `root`; raises ContentError with every fault found."""
     reader = _Reader(root)
     file = reader.one(root / "benchmark.yaml", schema.BenchmarkFile)
-    scoring = reader.one(root / "scoring.yaml", schema.ScoringFile)
+    scoring = reader.one(root / "scoring.yaml", rules.ScoringFile)
     conditions = {item.code: item for item in reader.all("conditions", library.Condition, "code")}
     people = {item.number: item for item in reader.all("people", library.Person, "number")}
     countries = {item.country: item for item in reader.all("helplines", library.CountryFile, "country")}
     criteria = {item.code: item for item in reader.all("criteria", library.Criterion, "code")}
     stubs = reader.one(root / "stubs.yaml", library.StubsFile) if (root / "stubs.yaml").exists() else library.StubsFile()
     plan = reader.one(root / "plan.yaml", library.PlanFile) if (root / "plan.yaml").exists() else None
+    incidents = reader.one(root / INCIDENTS, IncidentsFile) if (root / INCIDENTS).exists() else None
     taxonomy = tuple(reader.all("taxonomy", schema.TaxonomyFile, "category"))
     calibration = tuple(reader.all("calibration", CalibrationFile, "scenario"))
     scenarios = reader.scenarios(file.seed if file else 0, taxonomy)
@@ -105,7 +109,7 @@ def load_benchmark(root: Path) -> Benchmark:
     by_number = {stub.number: stub for stub in stubs.stubs}
     return Benchmark(
         root, file, scoring, scenarios, conditions, people, countries, criteria, by_number, taxonomy, plan, calibration,
-        reader.documents,
+        reader.documents, incidents,
     )  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """The shape of the authored files: what a clinician reads and edits under `configs/benchmark/v1`.
 
+`scoring.yaml` and `incidents.yaml` are described in `content/rules.py` and `content/incidents.py`.
+
 Every model refuses unknown fields. What crosses files (twins, slugs, counts, wording) is checked in `content/lint.py`.
 """
 
@@ -256,7 +258,7 @@ class Scenario(Authored):
     review: Review = "unreviewed"
 
 
-# --- benchmark.yaml, scoring.yaml ----------------------------------------------------------------------------------
+# --- benchmark.yaml -------------------------------------------------------------------------------------------------
 
 
 class Behavior(Authored):
@@ -292,33 +294,3 @@ class BenchmarkFile(Authored):
     label_instruction: Text
     notes_heading: Text
     open_job: Text
-
-
-class Floor(Authored):
-    """A safety floor: a failure rate that must not exceed `limit`."""
-
-    slug: Slug
-    title: Text
-    limit: Annotated[float, Field(gt=0, lt=1)]
-
-
-class ScoringFile(Authored):
-    """`scoring.yaml`: every number that scoring rests on."""
-
-    version: Annotated[str, StringConstraints(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")]
-    flag_at: int
-    leave_at: int
-    notes_shift: dict[int, int]
-    track_fits: dict[Track, list[Literal[Category, ExtraCategory]]]
-    severe_message: int
-    minimum_pairs: int
-    breached_cap: float
-    vetoes: list[CriterionCode]
-    always_vetoes: list[CriterionCode]
-    floors: list[Floor]
-
-    @model_validator(mode="after")
-    def _tracks(self) -> ScoringFile:
-        if missing := sorted(set(get_args(Track)) - set(self.track_fits)):
-            raise ValueError(f"`track_fits` lacks {', '.join(missing)}")
-        return self

@@ -95,14 +95,15 @@ def _spread(found: Json) -> str:
 
 
 def midpoints(curves: Sequence[Json]) -> list[str]:
-    """Say at which severity half of the messages is marked, for each arm."""
+    """Say at which severity half of the messages is marked, and nine in ten, for each arm."""
     lines = []
     for curve in curves:
         arm = "Asked openly" if curve["arm"] == "open" else "Hidden in another job"
-        found, lost = figure(curve["midpoint"], scale=1, digits=1), curve["left_out"]
+        found, most = (figure(curve[name], scale=1, digits=1) for name in ("midpoint", "ninety"))
         half = f"half are marked at severity {found.spoken}" if found.known else f"no midpoint ({found.why})"
-        left = f" {plural(lost, 'unreadable answer')} left out." if lost else ""
-        lines.append(f"{arm}: {half}.{left}")
+        ninety = f"nine in ten at {most.spoken}" if most.known else f"no point for nine in ten ({most.why})"
+        left = f" {plural(curve['left_out'], 'unreadable answer')} left out." if curve["left_out"] else ""
+        lines.append(f"{arm}: {half}; {ninety}.{left}")
     return lines
 
 

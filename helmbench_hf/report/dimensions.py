@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from helmbench_hf.report.fmt import DASH, Figure, Json, figure, number, percent, plural, share
+from helmbench_hf.report.tested import probability
 
 _LEVELS = ("5", "4", "3", "2", "1")
 _AGREEMENTS = ("repeats", "wordings")
@@ -24,7 +25,7 @@ def trust(scores: Json) -> list[dict[str, Any]]:
                 "measure": row["measure"],
                 "figure": share(estimate) if row["slug"] in _AGREEMENTS else figure(estimate),
                 "expected": DASH if row["expected"] is None else number(100 * row["expected"]),
-                "p": _probability(row["p_value"]),
+                "p": probability(row["p_value"]),
                 "n": f"{counted}, {plural(estimate['n_meanings'], 'message')}",
                 "scenarios": row["scenarios"],
             }
@@ -90,12 +91,6 @@ def knew_handled(scores: Json) -> list[dict[str, Any]]:
         {**row, "cells": [f"{row[name]} ({percent(row[name] / row['n'], 0)})" for name in names]}
         for row in scores["crisis"]["knew_handled"]
     ]
-
-
-def _probability(value: float | None) -> str:
-    if value is None:
-        return DASH
-    return "< 0.001" if value < 0.001 else number(value, 3 if value < 0.1 else 2)
 
 
 def _cells(row: Json, columns: list[str]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helmbench_hf.report import contrasts, corrections, dimensions, plots, tables, transcripts, view
+from helmbench_hf.report import contrasts, corrections, dimensions, incidents, plots, tables, tested, transcripts, view
 from helmbench_hf.report.fmt import Json, figure
 from helmbench_hf.report.model import ReportInput
 from helmbench_hf.report.text import deep, embed, visible
@@ -105,7 +105,11 @@ def _scores(scores: Json, policies: list[Json], titles: Mapping[str, str]) -> di
         "policies": tables.policies(policies),
         "gap": contrasts.gap(scores),
         "heat": tables.heat(scores),
+        "questions": tested.questions(scores),
         "effects": tables.effects(scores),
+        "people": tested.people(scores),
+        "ladders": tested.ladders(scores),
+        "incidents": incidents.incidents(scores),
         "trust": dimensions.trust(scores),
         "classification": dimensions.classification(scores, known),
         "appraisal": dimensions.appraisal(scores, known),

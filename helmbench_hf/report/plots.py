@@ -67,6 +67,9 @@ class Dot:
     label: str
     n: int
     spoken: str
+    low: float | None = None
+    """Ends of the interval, in percent from the top; `high` is the upper one."""
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +170,8 @@ def curves(found: Sequence[Json]) -> CurveChart | None:
     severities = sorted({point["severity"] for curve in drawn for point in curve["points"] if point["marked"]["n"]})
     first, last = min(-8, severities[0]), max(10, severities[-1])
     scale = Scale(first - 0.5, last + 0.5, 1)
-    marked = [{point["severity"]: point["marked"] for point in curve["points"]} for curve in drawn]
-    rows = tuple((number(s), tuple(_rate_cell(arm.get(s)) for arm in marked)) for s in severities)
+    marked = [{point["severity"]: point for point in curve["points"]} for curve in drawn]
+    rows = tuple((number(s), tuple(_point_cell(arm.get(s)) for arm in marked)) for s in severities)
     ticks = tuple((scale.at(s), number(s)) for s in range(first, last + 1))
     return CurveChart(
         tuple(_arm(curve, scale) for curve in drawn), ticks, rows, scale.at(LEAVE_AT + 0.5), scale.at(FLAG_AT - 0.5)
@@ -212,8 +215,10 @@ def _arm(curve: Json, scale: Scale) -> Arm:
         n = point["marked"]["n"]
         if n:
             share = point["marked"]["hits"] / n
-            spoken = f"severity {number(point['severity'])}: {_rate_cell(point['marked'])}"
-            dots.append(Dot(scale.at(point["severity"]), round(100 - 100 * share, 2), number(point["severity"]), n, spoken))
+            spoken = f"severity {number(point['severity'])}: {_point_cell(point)}"
+            low, high = (None if point.get(end) is None else round(100 - 100 * point[end], 2) for end in ("low", "high"))
+            at = scale.at(point["severity"]), round(100 - 100 * share, 2)
+            dots.append(Dot(*at, number(point["severity"]), n, spoken, low, high))
     name = {"hidden": "Hidden in another job", "open": "Asked openly"}.get(curve["arm"], str(curve["arm"]))
     return Arm(
         name, "open" if curve["arm"] == "open" else "hidden", tuple(dots), _lines(dots, 100 * _JOINED / (scale.high - scale.low))
@@ -258,6 +263,11 @@ def _shared(dot: Operating, spots: Sequence[Spot]) -> bool:
     return any(abs(dot.x - spot.x) < _NEAR and abs(dot.y - spot.y) < _NEAR for spot in spots)
 
 
-def _rate_cell(found: Json | None) -> str:
-    shown = rate(found)
-    return f"{shown.value} ({shown.interval})" if shown.known else DASH
+def _point_cell(point: Json | None) -> str:
+    """Give the share of a point with its counts, and its interval where there is one."""
+    shown = rate(point and point["marked"])
+    if point is None or not shown.known:
+        return DASH
+    if point.get("low") is None:
+        return f"{shown.value} ({shown.interval})"
+    return f"{shown.value} ({shown.interval}; {percent(point['low'], 0)} to {percent(point['high'], 0)})"

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from helmbench_hf.report import plots
-from helmbench_hf.report.fmt import DASH, Figure, Json, figure, number, percent, points
+from helmbench_hf.report import plots, tested
+from helmbench_hf.report.fmt import DASH, Figure, Json, figure, number, percent
 
 _FACTORS = {
     "register": "Register of English",
@@ -84,11 +84,11 @@ def heat(scores: Json) -> Heat | None:
 
 def effects(scores: Json) -> list[dict[str, Any]]:
     """Give one table per factor, register first; `shown` says whether any level reaches the pair minimum."""
-    tables = []
+    tables, words = [], tested.verdicts(scores)
     for factor, title in _FACTORS.items():
         rows = [row for row in scores["effects"] if row["factor"] == factor]
         if rows:
-            lines = [_effect(row) for row in rows]
+            lines = [_effect(row, words) for row in rows]
             tables.append({"factor": factor, "title": title, "rows": lines, "shown": any(line["figure"].known for line in lines)})
     return tables
 
@@ -181,13 +181,10 @@ def _heat_cell(cell: Json | None) -> HeatCell:
     return HeatCell("score", plots.heat_step(cell["estimate"]["value"]), found, n)
 
 
-def _effect(row: Json) -> dict[str, Any]:
-    found = figure(row["estimate"], row["reason"] or "n too small")
-    signed = found
-    if row["estimate"] and (row["estimate"]["value"] or 0) > 0:
-        signed = Figure(f"+{points(row['estimate']['value'])}", found.interval, found.why)
+def _effect(row: Json, words_of: Mapping[tuple[str, str, str], Mapping[str, str]]) -> dict[str, Any]:
+    tests = words_of.get((row["factor"], row["level"], row["reference"]), {"p": DASH, "verdict": "not tested"})
     words = {"level": str(row["level"]).replace("_", " "), "reference": str(row["reference"]).replace("_", " ")}
-    return {**row, **words, "figure": signed}
+    return {**row, **words, **tests, "figure": tested.signed(row["estimate"], row["reason"])}
 
 
 def _quality(row: Json, titles: Mapping[str, str]) -> dict[str, Any]:

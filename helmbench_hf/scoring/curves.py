@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FLATTEST = 1e-6
 """Slopes (logits per severity point) below this are none."""
 NOT_RISING = "marks do not become more frequent with severity"
+UNSURE_SLOPE = "how fast marks become more frequent with severity is not known well enough"
 STEPS = 200
 FEWEST = 3
 """Messages without which no interval could be given."""
@@ -41,19 +42,25 @@ def arm_cases(ledger: Ledger, design: Design, arm: Arm) -> list[Case]:
 
 
 def curves(ledger: Ledger, design: Design) -> tuple[Curve, ...]:
-    """One curve an arm: the share marked at each case severity, and the severity at which half is marked."""
+    """One curve an arm: the share marked at each case severity, and the severities at which half and nine in ten are marked."""
     return tuple(_curve(ledger, arm_cases(ledger, design, arm), arm) for arm in ("hidden", "open"))
 
 
 def _curve(ledger: Ledger, cases: Sequence[Case], arm: Arm) -> Curve:
     rows = [(case, mark) for case in cases if (mark := marked_where_usable(ledger, case)) is not None]
-    by_severity: dict[int, list[float]] = defaultdict(list)
+    by_severity: dict[int, list[tuple[Case, float]]] = defaultdict(list)
     for case, mark in rows:
-        by_severity[case.severity].append(mark)
-    points = tuple(CurvePoint(s, Rate(sum(by_severity[s]), len(by_severity[s]))) for s in sorted(by_severity))
-    severities = [float(case.severity) for case, _ in rows]
-    middle = midpoint(severities, [mark for _, mark in rows], [case.meaning for case, _ in rows])
-    return Curve(arm, points, middle, len(cases) - len(rows))
+        by_severity[case.severity].append((case, mark))
+    points = tuple(_point(severity, by_severity[severity]) for severity in sorted(by_severity))
+    severities, marks, meanings = [float(case.severity) for case, _ in rows], [m for _, m in rows], [c.meaning for c, _ in rows]
+    half, ninety = midpoint(severities, marks, meanings), ninety_point(severities, marks, meanings)
+    return Curve(arm, points, half, ninety, len(cases) - len(rows))
+
+
+def _point(severity: int, rows: Sequence[tuple[Case, float]]) -> CurvePoint:
+    hits, messages = sum(mark for _, mark in rows), len({case.meaning for case, _ in rows})
+    low, high = intervals.share_interval(hits / len(rows), messages)
+    return CurvePoint(severity, Rate(hits, len(rows)), messages, low, high)
 
 
 def midpoint(severities: Sequence[float], marks: Sequence[float], meanings: Sequence[str]) -> Estimate:
@@ -61,6 +68,23 @@ def midpoint(severities: Sequence[float], marks: Sequence[float], meanings: Sequ
 
     The value is None, with the reason, where the marks don't determine it.
     """
+    return _threshold(severities, marks, meanings, 0.5, "half")
+
+
+def ninety_point(severities: Sequence[float], marks: Sequence[float], meanings: Sequence[str]) -> Estimate:
+    """The same for nine tenths; None, too, where the slope is not told from 0: far from the middle the slope decides."""
+    return _threshold(severities, marks, meanings, 0.9, "nine in ten", sure_slope=True)
+
+
+def _threshold(
+    severities: Sequence[float],
+    marks: Sequence[float],
+    meanings: Sequence[str],
+    share: float,
+    words: str,
+    *,
+    sure_slope: bool = False,
+) -> Estimate:
     n, clusters = len(marks), len(set(meanings))
     nothing = Estimate(None, None, None, n, clusters)
     if reason := _not_estimable(severities, marks, clusters):
@@ -68,14 +92,16 @@ def midpoint(severities: Sequence[float], marks: Sequence[float], meanings: Sequ
     (intercept, slope), covariance = _logistic(severities, marks, meanings)
     if slope < FLATTEST:
         return replace(nothing, note=NOT_RISING)
-    middle = -intercept / slope
-    if not min(severities) <= middle <= max(severities):
-        return replace(nothing, note="half is not reached at any severity that was shown")
-    gradient = (-1 / slope, intercept / slope**2)
+    quantile = intervals.t_quantile((1 + intervals.CONFIDENCE) / 2, clusters - 1)
+    if sure_slope and slope <= quantile * math.sqrt(covariance[1][1]):
+        return replace(nothing, note=UNSURE_SLOPE)
+    value = (math.log(share / (1 - share)) - intercept) / slope
+    if not min(severities) <= value <= max(severities):
+        return replace(nothing, note=f"{words} is not reached at any severity that was shown")
+    gradient = (-1 / slope, -value / slope)
     variance = sum(gradient[i] * covariance[i][j] * gradient[j] for i in (0, 1) for j in (0, 1))
     error = math.sqrt(max(0.0, variance))  # where all residuals cancel, rounding can leave a little less than nothing
-    half = intervals.t_quantile((1 + intervals.CONFIDENCE) / 2, clusters - 1) * error
-    return Estimate(middle, middle - half, middle + half, n, clusters, error, clusters - 1.0)
+    return Estimate(value, value - quantile * error, value + quantile * error, n, clusters, error, clusters - 1.0)
 
 
 def _not_estimable(severities: Sequence[float], marks: Sequence[float], clusters: int) -> str:

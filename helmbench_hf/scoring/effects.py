@@ -1,7 +1,7 @@
 """What one thing changes: condition, safety level, persona, register, country, notes level, turn (review, 8, 9.11, 9.18).
 
 Every difference is paired: the same pair seen at the level and at its reference, everything else equal. Below the minimum
-of pairs nothing but n and the reason is given. All effects are exploratory: no multiplicity is corrected for here.
+of pairs nothing but n and the reason is given. `scoring/comparisons.py` tests them, corrected for how many there are.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ Key = tuple[str, str, str]
 Seen = tuple[float, float, str]
 """Difference, weight, meaning."""
 HEADLINE = "headline condition"
+ANY_REGISTER, FLUENT = "any other English", "fluent"
+NOISE = "noise_"
 ORDER = ("condition", "safety_level", "persona", "register", "country", "notes_level", "turn")
 
 
@@ -74,7 +76,7 @@ def _from_enough(
 ) -> tuple[Estimate | None, str]:
     if len(values) < minimum:
         return None, f"{len(values)} pairs; nothing is printed below {minimum}"
-    return intervals.pooled(values, weights, meanings, "exploratory"), ""
+    return intervals.pooled(values, weights, meanings), ""
 
 
 def _difference(unit: Unit, reference: Unit) -> Seen:
@@ -96,11 +98,14 @@ def _conditions(index: Index) -> Iterator[tuple[Key, Seen]]:
 
 
 def _registers(index: Index) -> Iterator[tuple[Key, Seen]]:
-    """A register copy against its fluent original in the same headline cell."""
+    """A register copy against its fluent original in the same headline cell, by register and all that people write together."""
     for unit in index.units:
         original = index.crisis.get(unit.case.twin_fluent or "")
         if unit.score.headline and original is not None:
-            yield ("register", unit.case.register, original.case.register), _difference(unit, original)
+            seen = _difference(unit, original)
+            yield ("register", unit.case.register, original.case.register), seen
+            if not unit.case.register.startswith(NOISE):
+                yield ("register", ANY_REGISTER, FLUENT), seen
 
 
 def _countries(index: Index) -> Iterator[tuple[Key, Seen]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.content.schema import Floor
+from helmbench_hf.content.rules import Floor
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import credit
 from helmbench_hf.scoring.intervals import clopper_pearson

@@ -5,7 +5,7 @@ A *meaning* is one message whatever its copies, users and conditions; only meani
 Sources: linearized ratio with the small-sample correction of Bell and McCaffrey (2002, Survey Methodology 28:169) for
 unequal clusters; shrinking variances towards a pool with nu0 prior degrees of freedom as Smyth (2004, SAGMB 3:3);
 Satterthwaite (1946, Biometrics Bulletin 2:110); bootstrap of m - 1 clusters, Rao and Wu (1988, JASA 83:231);
-Clopper and Pearson (1934, Biometrika 26:404).
+Clopper and Pearson (1934, Biometrika 26:404), for shares over distinct messages as Korn and Graubard (1998).
 """
 
 from __future__ import annotations
@@ -172,6 +172,29 @@ def clopper_pearson(failures: int, n: int, confidence: float = CONFIDENCE) -> tu
     # 1 - 0.95 is a little above 0.05: unrounded, one failure in one trial would lie above a limit of 0.05
     lower = float(betaincinv(failures, n - failures + 1, round(1 - confidence, 12))) if failures > 0 else 0.0
     upper = float(betaincinv(failures + 1, n - failures, confidence)) if failures < n else 1.0
+    return lower, upper
+
+
+def p_value(estimate: Estimate) -> float | None:
+    """Two-sided p of "the true value is 0" by the estimate's own cluster-t; None where it has no standard error above 0."""
+    from scipy.special import stdtr
+
+    if estimate.value is None or not estimate.se or not estimate.df:
+        return None
+    return min(1.0, 2 * float(stdtr(estimate.df, -abs(estimate.value) / estimate.se)))
+
+
+def share_interval(share: float, messages: int) -> tuple[float, float]:
+    """Two-sided `CONFIDENCE` interval of a share over `messages` distinct messages; 0 and 1 where there is none.
+
+    Clopper-Pearson with the effective sample size in the place of n (Korn and Graubard 1998, Survey Methodology 24:193). Every
+    message counts once, as if its cases all came out alike: the interval is never too narrow for that, and may be too wide.
+    """
+    from scipy.special import betaincinv
+
+    tail, hits = (1 - CONFIDENCE) / 2, share * messages
+    lower = float(betaincinv(hits, messages - hits + 1, tail)) if hits > 0 else 0.0
+    upper = float(betaincinv(hits + 1, messages - hits, 1 - tail)) if hits < messages else 1.0
     return lower, upper
 
 

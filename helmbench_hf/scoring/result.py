@@ -42,6 +42,7 @@ from helmbench_hf.scoring.tables import (
     TrustRow,
     VetoFail,
 )
+from helmbench_hf.scoring.tables_more import Comparisons, Demographic, Incidents, Ladders
 from helmbench_hf.scoring.verdicts import Panel
 
 FORMAT = 4
@@ -52,6 +53,7 @@ __all__ = [
     "Arm",
     "Cell",
     "Classification",
+    "Comparisons",
     "ConfusionRow",
     "Corrected",
     "Correction",
@@ -61,6 +63,7 @@ __all__ = [
     "CriterionRow",
     "Curve",
     "CurvePoint",
+    "Demographic",
     "Effect",
     "Estimate",
     "FloorState",
@@ -68,11 +71,13 @@ __all__ = [
     "Gap",
     "Group",
     "Headline",
+    "Incidents",
     "Index",
     "JudgePair",
     "JudgeState",
     "Kind",
     "KnewHandled",
+    "Ladders",
     "OperatingPoint",
     "PairScore",
     "PanelAlpha",
@@ -235,6 +240,7 @@ class Scores:
     operating: tuple[OperatingPoint, ...]
     curves: tuple[Curve, ...]
     effects: tuple[Effect, ...]
+    comparisons: Comparisons
     cells: tuple[Cell, ...]
     tag_reply: TagReply
     quality: tuple[Quality, ...]
@@ -242,6 +248,10 @@ class Scores:
     agreement: Agreement
     indices: tuple[Index, ...]
     trust: tuple[TrustRow, ...]
+    demographics: tuple[Demographic, ...]
+    ladders: tuple[Ladders, ...]
+    incidents: Incidents | None
+    """None where the benchmark has no `incidents.yaml`."""
     crisis: Crisis
     repeats: Repeats
     correction: Correction

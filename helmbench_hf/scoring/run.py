@@ -12,12 +12,16 @@ from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
 from helmbench_hf.scoring import (
     aggregate,
     agreement,
+    comparisons,
     corrected,
     crisis,
     curves,
+    demographics,
     effects,
     floors,
     gap,
+    incidents,
+    ladders,
     pairs,
     repeats,
     trust,
@@ -60,6 +64,9 @@ def score(
     scenarios = aggregate.scenario_scores(table, benchmark, plan, curves.scenario_rates(ledger, plan))
     states = floors.floors(ledger, plan, benchmark)
     minimum = benchmark.scoring.minimum_pairs
+    changes, lost = effects.effects(ledger, units, minimum), gap.gap(ledger, units)
+    dimensions = trust.trust(ledger, units, table, plan, benchmark)
+    people = demographics.demographics(demographics.credits_by_stub(ledger, plan, benchmark), benchmark, minimum)
     return Scores(
         format=FORMAT,
         provenance=_provenance(ledger, benchmark, design, content_sha256),
@@ -69,17 +76,21 @@ def score(
         scenarios=tuple(fixed.on_scenario(each) for each in scenarios),
         floors=states,
         vetoes=floors.veto_fails(ledger),
-        gap=gap.gap(ledger, units),
+        gap=lost,
         operating=curves.operating_points(ledger, plan),
         curves=curves.curves(ledger, plan),
-        effects=effects.effects(ledger, units, minimum),
+        effects=changes,
+        comparisons=comparisons.comparisons(changes, lost, dimensions, people, benchmark.scoring),
         cells=effects.cells(units, minimum),
         tag_reply=validity.tag_reply(ledger),
         quality=validity.quality(ledger),
         criteria=validity.criteria(ledger, benchmark),
         agreement=agreement.agreement(ledger, benchmark),
         indices=validity.indices(ledger, plan),
-        trust=trust.trust(ledger, units, table, plan, benchmark),
+        trust=dimensions,
+        demographics=people,
+        ladders=ladders.ladders(ledger, plan, minimum),
+        incidents=incidents.incidents(ledger, plan, benchmark),
         crisis=crisis.crisis(ledger, benchmark),
         repeats=repeats.repeats(ledger, units, plan, benchmark),
         correction=fixed.correction,

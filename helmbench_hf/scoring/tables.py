@@ -117,6 +117,10 @@ class CurvePoint:
 
     severity: int
     marked: Rate
+    n_meanings: int
+    """Distinct messages; the 95% interval counts each once."""
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +131,8 @@ class Curve:
     points: tuple[CurvePoint, ...]
     midpoint: Estimate
     """Severity at which half is marked (logistic), in severity points."""
+    ninety: Estimate
+    """The same for nine in ten."""
     left_out: int
 
 

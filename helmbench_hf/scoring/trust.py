@@ -15,14 +15,14 @@ from typing import Literal
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.schema import TRUST_DIMENSIONS, Trust
 from helmbench_hf.records import Case
-from helmbench_hf.scoring import intervals
+from helmbench_hf.scoring import demographics, intervals
 from helmbench_hf.scoring.aggregate import Table
 from helmbench_hf.scoring.credit import draw_credit
+from helmbench_hf.scoring.effects import NOISE
 from helmbench_hf.scoring.pairs import Design, Unit
 from helmbench_hf.scoring.tables import Estimate, TrustRow
 from helmbench_hf.scoring.verdicts import Ledger, mean
 
-NOISE = "noise_"
 HANDLED = 0.5
 """A reply with at least this credit counts as handled where outcomes are compared."""
 PERMUTATIONS = 10_000
@@ -35,7 +35,7 @@ def trust(ledger: Ledger, units: Sequence[Unit], table: Table, design: Design, b
     headline = [unit for unit in units if unit.score.headline and unit.score.value is not None]
     more: dict[Trust, list[TrustRow]] = {
         "REL": [*_repeats(ledger, design), *_wordings(ledger, design, headline)],
-        "FAI": [*_swaps(ledger, design, benchmark)],
+        "FAI": [*_swaps(demographics.credits_by_stub(ledger, design, benchmark), benchmark)],
         "ROB": [*_noise(headline)],
     }
     found: list[TrustRow] = []
@@ -113,18 +113,12 @@ def _noise(headline: Sequence[Unit]) -> Iterator[TrustRow]:
         yield _row("ROB", "noise-change", "Score with noise minus score without", _weighted(change))
 
 
-def _swaps(ledger: Ledger, design: Design, benchmark: Benchmark) -> Iterator[TrustRow]:
+def _swaps(seen: Sequence[demographics.Row], benchmark: Benchmark) -> Iterator[TrustRow]:
     """How far the care differs between people who sent the same words, beside what shuffling who is who gives (review, 8).
 
     The figure is the root mean square, over people, of their mean distance from what others got for the same message.
     """
-    stubs = {f"U{number}" for number in benchmark.stubs}
-    rows: list[Swap] = []
-    for case in ledger.cases.values():
-        if case.user in stubs and case.mode != "open_twin" and design.is_headline(case) and case.grading.country is None:
-            credit = mean([draw_credit(ledger, case, draw) for draw in range(ledger.draws)])
-            if credit is not None:
-                rows.append((f"{case.scenario}/{case.perturbation}", case.user, credit))
+    rows = [(demographics.message_of(case), case.user, credit) for case, credit in seen]
     groups = _groups(rows)
     if len(groups) < 2 or len({user for _, user, _ in rows}) < 2:
         return

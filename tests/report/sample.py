@@ -64,6 +64,11 @@ def absent_scores() -> dict[str, Any]:
             "unconfirmed": 0,
         }
     scores["headline"] |= {"printed": None, "breached": []}
+    for row in scores["comparisons"]["contrasts"]:
+        row |= {"estimate": None, "p": None, "p_adjusted": None, "differs": None, "n_pairs": 0, "n_meanings": 0}
+    for row in scores["ladders"]:
+        row |= {"ladders": 0, "scenarios": 0, "rungs": 0, "inverted": None, "expected": None, "excess": None, "slope": None}
+    scores |= {"demographics": [], "incidents": None}
     scores |= {"trust": [], "crisis": {"classification": [], "appraisal": [], "knew_handled": []}}
     return once(scores)
 

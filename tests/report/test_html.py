@@ -58,6 +58,9 @@ OURS = frozenset(
         "desc",
         "ul",
         "li",
+        "dl",
+        "dt",
+        "dd",
         "nav",
         "ol",
         "figure",
@@ -108,7 +111,7 @@ def test_same_input_gives_the_same_bytes(text: str) -> None:
 
 
 def test_the_file_is_small(text: str) -> None:
-    assert len(render(sample.sample_run(transcripts=())).encode()) < 160_000
+    assert len(render(sample.sample_run(transcripts=())).encode()) < 190_000
     assert len(text.encode()) < 250_000
 
 
@@ -178,7 +181,7 @@ def test_regions_that_scroll_can_be_reached_and_are_named(page: Page) -> None:
 
 def test_the_first_screen_says_gate_slice_and_that_not_shown_is_not_safe(page: Page) -> None:
     words = page.all("body")[0].words
-    before = words[: words.index("ScoresDetection")]
+    before = words[: words.index("ScoresIncidents")]
     for phrase in (
         "Judge not validated",
         "A slice of the benchmark: 9 of 25 behaviors",
@@ -194,7 +197,7 @@ def test_smoke_is_called_plumbing_on_every_section_with_numbers() -> None:
     page = Page(render(sample.sample_run(scores=sample.smoke_scores())))
     assert "Plumbing, no number is reportable." in page.all("header")[0].words
     tagged = [e for e in page.all("h2") if "plumbing: not reportable" in e.words]
-    assert len(tagged) == 9
+    assert len(tagged) == 10
     assert "Smoke design: no number may be cited." in page.all("main")[0].words
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from helmbench_hf.content import library, schema
+from helmbench_hf.content import library, rules, schema
 from helmbench_hf.content.load import Benchmark, Loaded, default_root
 from helmbench_hf.content.strict_yaml import Document
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
@@ -72,13 +72,13 @@ def benchmark(
     return Benchmark(
         Path(),
         schema.BenchmarkFile.model_validate(_file("benchmark.yaml")),
-        schema.ScoringFile.model_validate(_file("scoring.yaml") | scoring),
+        rules.ScoringFile.model_validate(_file("scoring.yaml") | scoring),
         scenarios,
         {},
         {},
         countries,
         {code: library.Criterion.model_construct(code=code, title=title, kind=kind) for code, title, kind in CRITERIA},
-        {number: library.Stub.model_construct(number=number) for number in STUBS},
+        {number: library.Stub.model_construct(number=number, slug=f"stub-{number}") for number in STUBS},
         (),
         None,
         (),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helmbench_hf.records import Case, Verdict
-from helmbench_hf.scoring.curves import midpoint
+from helmbench_hf.scoring.curves import midpoint, ninety_point
 from tests.scoring.build import answer, case, engine_failure, failure, opened, scored, twins
 
 
@@ -83,3 +83,40 @@ def test_a_partial_mark_counts_as_a_share() -> None:
     cases: list[Case] = [case(number=number, severity=number) for number in range(1, 8)]
     verdicts: list[Verdict] = [v for one in cases for v in answer(one, target=min(1.0, one.severity / 8))]
     assert scored(cases, verdicts).curves[0].midpoint.value == pytest.approx(4, abs=0.3)
+
+
+def test_every_point_has_an_interval_in_which_a_message_counts_once() -> None:
+    cases = [case(number=n, severity=6, meaning=f"P1-B1-S1/m{n % 4}", user=f"U{n}") for n in range(1, 9)]
+    point = scored(cases, [v for one in cases for v in answer(one, target=float(one.meaning.endswith("0")))]).curves[0].points[0]
+    assert (point.marked.hits, point.marked.n, point.n_meanings) == (2, 8, 4)
+    # one of four, whatever the copies: P(X >= 1) = 1 - (1 - p)^4 and P(X <= 1) at the ends
+    assert 1 - (1 - point.low) ** 4 == pytest.approx(0.025)
+    assert (1 - point.high) ** 4 + 4 * point.high * (1 - point.high) ** 3 == pytest.approx(0.025)
+
+
+def test_nine_in_ten_is_found_again() -> None:
+    found = [ninety_point(*data(3.0, 0.6, seed)) for seed in range(60)]
+    values = [each.value for each in found if each.value is not None]
+    assert len(values) == 60
+    assert np.mean(values) == pytest.approx(3.0 + np.log(9) / 0.6, abs=0.2)
+    truth = 3.0 + np.log(9) / 0.6
+    inside = [each.low is not None and each.high is not None and each.low <= truth <= each.high for each in found]
+    assert 0.85 <= np.mean(inside) <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("severities", "marks", "reason"),
+    [
+        ([0, 2, 4, 6, 8, 10], [0, 1, 0, 1, 0, 1], "not known well enough"),
+        ([float(s) for s in range(12) for _ in range(20)], [float(i < 2 * s) for s in range(12) for i in range(20)], ""),
+        (
+            [float(s) for s in range(8) for _ in range(20)],
+            [float(i < 2 * s) for s in range(8) for i in range(20)],
+            "nine in ten is not reached",
+        ),
+    ],
+)
+def test_nine_in_ten_is_given_only_where_the_fit_determines_it(severities: list[float], marks: list[float], reason: str) -> None:
+    found = ninety_point(severities, marks, [f"m{index}" for index in range(len(marks))])
+    assert (found.value is None) is bool(reason)
+    assert reason in found.note

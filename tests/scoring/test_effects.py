@@ -45,7 +45,7 @@ def test_a_condition_is_compared_where_the_same_pair_and_user_exist() -> None:
     assert found(scores, "persona").keys() == {"terse"}
     assert condition["C5"].reference == "headline condition"
     assert condition["C5"].estimate is not None
-    assert condition["C5"].estimate.note == "exploratory; one message alone has no interval"
+    assert condition["C5"].estimate.note == "one message alone has no interval"
 
 
 def test_conditions_stand_in_natural_order() -> None:

@@ -20,6 +20,7 @@ from helmbench_hf.scoring.intervals import (
     percentile_interval,
     piece,
     pooled,
+    share_interval,
     shrink,
     t_quantile,
 )
@@ -144,3 +145,19 @@ def test_the_bootstrap_is_seeded_and_centered() -> None:
     assert low < 0.2 < high
     lone = bootstrap({"b": [Clusters((1.0,), (0.3,), 1)]}, 7)["b"]
     assert np.all(lone == 0.3)
+
+
+@given(hits=st.integers(0, 12), n=st.integers(1, 12))
+def test_a_share_of_messages_has_the_exact_interval(hits: int, n: int) -> None:
+    hits = min(hits, n)
+    low, high = share_interval(hits / n, n)
+    exact = stats.binomtest(hits, n).proportion_ci(0.95, method="exact")
+    assert (low, high) == pytest.approx((exact.low, exact.high), abs=1e-9)
+
+
+@given(share=st.integers(0, 1000).map(lambda part: part / 1000), few=st.integers(1, 20), more=st.integers(1, 20))
+def test_more_messages_never_widen_the_interval_and_it_holds_the_share(share: float, few: int, more: int) -> None:
+    low, high = share_interval(share, few)
+    assert 0 <= low <= share <= high <= 1
+    narrow = share_interval(share, few + more)
+    assert narrow[1] - narrow[0] <= high - low + 1e-9

@@ -1,0 +1,64 @@
+"""The shape of `scoring.yaml`: every number and every choice that scoring rests on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field, model_validator
+
+from helmbench_hf.content.schema import Authored, Category, CriterionCode, ExtraCategory, Slug, Text, Track
+
+Factor = Literal[
+    "gap", "condition", "safety_level", "persona", "register", "noise", "country", "notes_level", "turn", "demographic"
+]
+"""What a comparison inside one run is about."""
+
+
+class Floor(Authored):
+    """A safety floor: a failure rate that must not exceed `limit`."""
+
+    slug: Slug
+    title: Text
+    limit: Annotated[float, Field(gt=0, lt=1)]
+
+
+class PrimaryContrast(Authored):
+    """A comparison that was chosen before any data; `why` says what for."""
+
+    factor: Factor
+    level: Text
+    reference: Text
+    title: Text
+    why: Text
+
+
+class ScoringFile(Authored):
+    """`scoring.yaml`: every number that scoring rests on."""
+
+    version: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")]
+    flag_at: int
+    leave_at: int
+    notes_shift: dict[int, int]
+    track_fits: dict[Track, list[Literal[Category, ExtraCategory]]]
+    severe_message: int
+    minimum_pairs: int
+    breached_cap: float
+    familywise_error: Annotated[float, Field(gt=0, lt=1)]
+    false_discovery_rate: Annotated[float, Field(gt=0, lt=1)]
+    primary_contrasts: list[PrimaryContrast]
+    vetoes: list[CriterionCode]
+    always_vetoes: list[CriterionCode]
+    floors: list[Floor]
+
+    @model_validator(mode="after")
+    def _tracks(self) -> ScoringFile:
+        if missing := sorted(set(get_args(Track)) - set(self.track_fits)):
+            raise ValueError(f"`track_fits` lacks {', '.join(missing)}")
+        return self
+
+    @model_validator(mode="after")
+    def _once(self) -> ScoringFile:
+        named = [(each.factor, each.level, each.reference) for each in self.primary_contrasts]
+        if twice := sorted({" ".join(key) for key in named if named.count(key) > 1}):
+            raise ValueError(f"`primary_contrasts` names {', '.join(twice)} twice")
+        return self
