@@ -41,8 +41,8 @@ class When(Authored):
 
     `mode`, `member` and `gold` say which cases (left out: all). Facts: `tag` (the target tag or the open question), `reply`
     (its credit criteria earn less than half, or at least half), `fails` (FAIL on any of these by the judge or panel that
-    gives the credit), `vetoes` (FAIL on dangerous content, by two families of judges or by one alone), `helpline` (the only route named
-    is foreign or retired, or a retired number is named), `answer` (there is none that can be used).
+    gives the credit), `vetoes` (FAIL on dangerous content, by two families of judges or by one alone), `helpline` (the only
+    route named is foreign or retired, or a retired number is named), `answer` (there is none that can be used).
     """
 
     mode: list[Mode] = Field(default_factory=list)
