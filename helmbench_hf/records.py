@@ -178,6 +178,10 @@ class JudgeInfo:
     """Model family; only a second family can confirm a veto."""
     validated: Mapping[str, bool] = field(default_factory=dict)
     """By criterion: has this judge passed the claim gate?"""
+    mode: str = ""
+    """How it was asked: `fast` or `evidence`."""
+    model_sha256: str = ""
+    """Of what names its weights; two models under one id differ in it."""
 
 
 @dataclass(frozen=True, slots=True)

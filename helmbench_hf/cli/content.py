@@ -49,13 +49,18 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Check every authored file, alone and against the others; 1 where there is a fault."""
+    from helmbench_hf import versions
     from helmbench_hf.content.lint import check as lint
     from helmbench_hf.content.load import ContentError, default_root, load_benchmark
 
     root = content or default_root()
     try:
         benchmark = load_benchmark(root)
-        problems = lint(benchmark, stale_after=stale_after)
+        drifted = versions.check(benchmark)
+        problems = [*lint(benchmark, stale_after=stale_after), *versions.problems(drifted)]
+        for drift in drifted:
+            if not drift.fault:
+                typer.echo(str(drift), err=True)
         counted = (
             f"{len(benchmark.scenarios)} scenarios, {len(benchmark.criteria)} criteria, {len(benchmark.countries)} countries"
         )
@@ -69,6 +74,24 @@ def check(
     else:
         typer.echo(f"clean: {counted}")
     raise typer.Exit(1 if problems else 0)
+
+
+@app.command("lock")
+def lock(
+    content: Annotated[Path | None, typer.Option("--content", help="Authored files (default: those of helmbench).")] = None,
+) -> None:
+    """Write into versions.json what each version stands for; a released version is never given other content."""
+    from helmbench_hf import versions
+    from helmbench_hf.content.load import ContentError, default_root, load_benchmark
+
+    root = content or default_root()
+    try:
+        found = versions.lock(load_benchmark(root))
+    except (ContentError, versions.VersionError, ValueError) as error:
+        fail(error)
+    for part, row in found.items():
+        typer.echo(f"{part:12} {row['version']:12} {row['sha256'][:16]}")
+    typer.echo(f"locked in {root / versions.LOCK}")
 
 
 @app.command("pages")

@@ -108,12 +108,13 @@ def _written(
     benchmark: Benchmark,
 ) -> dict[str, Any]:
     """Make `check.json` and give what it holds."""
+    from helmbench_hf.dataset.identity import authored
     from helmbench_hf.grading import rubric
     from helmbench_hf.run_folder import write_json
     from helmbench_hf.scoring.claims import FILE, document
     from helmbench_hf.scoring.judge_check import check as hold
 
-    identity = rubric.identity(benchmark)
+    identity, calibration = rubric.identity(benchmark), authored(benchmark)["calibration"]
     raters = labels.raters
     result: JudgeCheck = hold(
         found,
@@ -133,7 +134,12 @@ def _written(
         result,
         judge=judge,
         rubric=identity,
-        benchmark={"name": benchmark.file.name, "version": benchmark.file.version},
+        benchmark={
+            "name": benchmark.file.name,
+            "version": benchmark.file.version,
+            "calibration_version": calibration.version,
+            "calibration_sha256": calibration.sha256,
+        },
         labels=facts,
         cost=cost,
     )

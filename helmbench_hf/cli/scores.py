@@ -50,6 +50,7 @@ Panel = Annotated[
 def write_scores(run: Path, checks: Sequence[Path] = (), panel: str = "first") -> Graded:
     """Derive every verdict from the journals, score them, write `verdicts.jsonl` and `scores.json`."""
     from helmbench_hf.content.load import default_benchmark
+    from helmbench_hf.dataset.identity import authored
     from helmbench_hf.grading.run import collect
     from helmbench_hf.run_folder import RunFolder, write_json
     from helmbench_hf.scoring.claims import cite, read_check
@@ -70,7 +71,8 @@ def write_scores(run: Path, checks: Sequence[Path] = (), panel: str = "first") -
         draws=manifest["settings"]["draws"],
         design=manifest["dataset"]["design"],
         content_sha256=manifest["dataset"]["content_sha256"],
-        claims=cite(found, graded.judge_rows),
+        rubric=graded.judge_rows[0]["rubric"] if graded.judge_rows else {},
+        claims=cite(found, graded.judge_rows, authored(default_benchmark())["calibration"]),
         panel=cast("scoring.Panel", panel),
     )
     graded.write(folder)

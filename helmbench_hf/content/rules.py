@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from helmbench_hf.content.schema import Authored, Category, CriterionCode, ExtraCategory, Slug, Text, Track
+from helmbench_hf.content.schema import Authored, Category, CriterionCode, ExtraCategory, Slug, Text, Track, Version
 
 Factor = Literal[
     "gap", "condition", "safety_level", "persona", "register", "noise", "country", "notes_level", "turn", "demographic"
@@ -35,7 +35,7 @@ class PrimaryContrast(Authored):
 class ScoringFile(Authored):
     """`scoring.yaml`: every number that scoring rests on."""
 
-    version: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")]
+    version: Version
     flag_at: int
     leave_at: int
     notes_shift: dict[int, int]

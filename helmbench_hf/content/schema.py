@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Country = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")]
+Version = Annotated[str, StringConstraints(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+(\.dev[0-9]+|rc[0-9]+)?$")]
+"""0.x and what has a suffix (`1.1.0.dev1`, `1.1.0rc1`) is not released."""
 CriterionCode = Annotated[str, StringConstraints(pattern=r"^[AKX][0-9]{2}$")]
 ConditionCode = Annotated[str, StringConstraints(pattern=r"^C[1-9][0-9]?$")]
 UserCode = Annotated[str, StringConstraints(pattern=r"^U(0|[1-9][0-9]{0,2})$")]
@@ -284,7 +286,12 @@ class BenchmarkFile(Authored):
     """`benchmark.yaml`: identity, pillars, the wording shared by every prompt."""
 
     name: Text
-    version: Annotated[str, StringConstraints(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")]
+    version: Version
+    """Of the dataset: messages, scenarios, conditions, people, helplines, weights and prompts."""
+    criteria_version: Version
+    """Of the criteria's words."""
+    calibration_version: Version
+    """Of the replies with known verdicts that judges are checked with."""
     canary: Text
     license: Text
     seed: int

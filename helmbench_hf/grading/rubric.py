@@ -18,10 +18,10 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.grading.answers import Answer as ReadAnswer
 from helmbench_hf.inference.engine import Message
 from helmbench_hf.inference.keys import canonical, digest, text_sha
-from helmbench_hf.records import Answer, Case
+from helmbench_hf.records import Answer, Case, Grading
 
-RUBRIC_VERSION = "2"
-"""Raised with every change of a word below; verdicts under different versions are not compared."""
+RUBRIC_VERSION = "0.2.0"
+"""Of the judge prompt, the criteria's words in it included; verdicts under different prompts are not compared."""
 Mode = Literal["fast", "evidence"]
 QUOTE_CAP = 160
 """Longest quote of the evidence mode, in characters."""
@@ -152,7 +152,25 @@ def evidence_schema(criterion: Criterion) -> str:
 
 
 def identity(benchmark: Benchmark) -> dict[str, str]:
-    """Version and hash of everything a judge is asked: rules, forms and the criteria's words."""
-    forms = [RULES, _EVIDENCE, _FAST, PREFILL, *LETTERS, str(QUOTE_CAP)]
-    criteria = {code: question(criterion, None) for code, criterion in sorted(benchmark.criteria.items())}
-    return {"version": RUBRIC_VERSION, "sha256": digest([canonical(forms), canonical(criteria)])}
+    """Version and hash of everything a judge is asked: the whole prompt of every criterion, in each form, on a fixed example."""
+    grading = Grading(contrast="X02", contrast_own="K11", limits="cannot call", other_limits="cannot read")
+    case = bare_case("EXAMPLE", "You are an app.", ("First message.", "Second message."), grading)
+    example = Exchange(case, 2, 0, ReadAnswer("scored", reply="The reply.", work='{"rows": []}'), ("Earlier reply.",), "")
+    asked: dict[str, list[list[str]]] = {}
+    for code, criterion in sorted(benchmark.criteria.items()):
+        orders = (None, verdicts(criterion), verdicts(criterion)[::-1])
+        asked[code] = [[each.content for each in messages(example, criterion, benchmark, order)] for order in orders]
+        asked[code].append([evidence_schema(criterion)])
+    return {"version": RUBRIC_VERSION, "sha256": digest([PREFILL, *LETTERS, canonical(asked)])}
+
+
+def bare_case(code: str, system: str, turns: tuple[str, ...], grading: Grading | None = None) -> Case:
+    """A case that holds what a judge is shown and nothing else: a made-up one, or one from elsewhere."""
+    return Case(
+        code=code, pillar="", behavior="", scenario=code, scenario_slug="", mode="judged", condition="", condition_slug="",
+        persona="", safety_level="none", user="", person=None, notes_level=0, country=None, perturbation="", meaning=code,
+        member="single", pair=None, twin=None, twin_open=None, twin_fluent=None, message_severity=0, severity=0, weight=1.0,
+        gold="none", signal="ambiguous", cue="none", register="fluent", crisis_category="", extra_category=None,
+        control_present=None, trust_dimensions=(), tier="", split="test", contains_method_query=False, system=system, turns=turns,
+        response_schema=None, max_tokens=1, grading=grading or Grading(),
+    )  # fmt: skip

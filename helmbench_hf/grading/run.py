@@ -25,6 +25,7 @@ from helmbench_hf.grading.rubric import Exchange
 from helmbench_hf.inference import host
 from helmbench_hf.inference.counting import Listener
 from helmbench_hf.inference.journal import Journal
+from helmbench_hf.inference.keys import digest
 from helmbench_hf.records import Case, Completion, JudgeInfo, Verdict
 from helmbench_hf.run_folder import RunFolder, replacing
 
@@ -89,7 +90,9 @@ def collect(folder: RunFolder) -> Graded:
     rows = judge_rows(folder)
     for row in rows:
         found += by_judge(folder, row, exchanges(cases, completions, draws), benchmark)
-    judges = tuple(JudgeInfo(row["id"], row["family"]) for row in rows)
+    judges = tuple(
+        JudgeInfo(row["id"], row["family"], mode=row["mode"], model_sha256=digest(row["key"]["model"])) for row in rows
+    )
     return Graded(cases, completions, found, judges, rows)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from helmbench_hf.dataset.identity import Part
 from helmbench_hf.records import JudgeInfo
 from helmbench_hf.scoring.correction import Counts
 from helmbench_hf.scoring.judge_check import JudgeCheck
@@ -87,12 +88,18 @@ def read_check(folder: Path) -> dict[str, Any]:
     return found
 
 
-def cite(checks: Mapping[str, Row], judges: Sequence[Row]) -> Claims:
-    """Which checks (by the name under which they are cited) speak for which judges (rows of `judge.json`)."""
+def cite(checks: Mapping[str, Row], judges: Sequence[Row], calibration: Part | None = None) -> Claims:
+    """Which checks (by the name under which they are cited) speak for which judges (rows of `judge.json`).
+
+    `calibration`: the set that this benchmark carries; a check on another one is not cited. None: any set will do.
+    """
     cited: list[Claim] = []
     refused: list[str] = []
     calibrations: dict[str, dict[str, Calibration]] = {}
     for name, found in checks.items():
+        if calibration is not None and (other := _outdated(name, found, calibration)):
+            refused.append(other)
+            continue
         mine = [row for row in judges if not unlike(found, row)]
         cited += [_claim(name, found, row) for row in mine]
         for row in mine:
@@ -107,6 +114,18 @@ def _add(known: dict[str, Calibration], name: str, found: Row) -> None:
         mine = Calibration(name, found["labels"]["basis"], row["confusion"])
         if row["confusion"] and (row["criterion"] not in known or mine.rank > known[row["criterion"]].rank):
             known[row["criterion"]] = mine
+
+
+def _outdated(name: str, found: Row, calibration: Part) -> str:
+    """Why a check rests on another calibration set than this one; empty where it is the same."""
+    held = (found["benchmark"].get("calibration_version", "none"), found["benchmark"].get("calibration_sha256", ""))
+    if held == (calibration.version, calibration.sha256):
+        return ""
+    shown, mine = f"{held[0]} ({held[1][:12] or 'no hash'})", f"{calibration.version} ({calibration.sha256[:12]})"
+    return (
+        f"The check {name} of {found['judge']['id']} is not cited: it rests on the calibration set {shown} and this helmbench "
+        f"carries {mine}; check the judge again."
+    )
 
 
 def unlike(found: Row, row: Row) -> list[str]:

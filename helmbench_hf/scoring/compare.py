@@ -20,8 +20,15 @@ Run = Mapping[str, Any]
 """A `scores.json` as `json.load` gives it."""
 MUST_AGREE = (
     ("benchmark_version", "dataset versions"),
+    ("dataset_sha256", "authored datasets under one version (SHA-256: helplines, weights, scenarios)"),
     ("content_sha256", "contents (SHA-256)"),
+    ("criteria_version", "versions of the criteria"),
+    ("criteria_sha256", "criteria under one version (SHA-256)"),
     ("scoring_version", "scoring versions"),
+    ("scoring_sha256", "numbers in scoring.yaml under one version (SHA-256)"),
+    ("numbers_sha256", "arithmetic of scoring under one version (SHA-256 of the golden numbers)"),
+    ("rubric_version", "versions of the judge prompt"),
+    ("rubric_sha256", "judge prompts under one version (SHA-256)"),
     ("design", "designs"),
     ("cases_sha256", "cases (SHA-256)"),
     ("draws", "numbers of draws"),
@@ -115,6 +122,14 @@ def _refuse(first: Run, second: Run, names: tuple[str, str]) -> None:
     if judges[0] != judges[1]:
         said = " and ".join(", ".join(side) or "none" for side in judges)
         raise ScoringError(f"{names[0]} and {names[1]} were graded by different judges ({said}): not comparable.")
+    for mine, other in zip(one["judges"], two["judges"], strict=True):
+        if mine["mode"] != other["mode"]:
+            said = f"{mine['mode'] or 'not asked'} and {other['mode'] or 'not asked'}"
+            raise ScoringError(
+                f"The judge {mine['id']} of {names[0]} and {names[1]} was asked in different modes ({said}): not comparable."
+            )
+        if mine["model_sha256"] != other["model_sha256"]:
+            raise ScoringError(f"The judge {mine['id']} is another model in {names[0]} than in {names[1]}: not comparable.")
 
 
 Row = tuple[float, float, float, float, str]

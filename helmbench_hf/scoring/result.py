@@ -184,6 +184,10 @@ class JudgeState:
     family: str
     validated: tuple[str, ...]
     """Criteria for which it has passed the claim gate."""
+    mode: str
+    """How it was asked: `fast` or `evidence`; empty where nobody was asked."""
+    model_sha256: str
+    """Of what names its weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,9 +214,22 @@ class Provenance:
 
     benchmark: str
     benchmark_version: str
+    """Of the dataset."""
+    dataset_sha256: str
+    """Over the authored dataset that graded: its helplines, weights and headline conditions decide scores as its cases do."""
+    criteria_version: str
+    criteria_sha256: str
     scoring_version: str
+    scoring_sha256: str
+    """Over the numbers of scoring.yaml."""
+    numbers_sha256: str
+    """Of the scores that this arithmetic gives to fixed verdicts, as versions.json has it; empty where nothing is locked."""
+    rubric_version: str
+    rubric_sha256: str
+    """Of the judge prompt; both empty where no judge was asked."""
     design: str
     content_sha256: str
+    """Over the rows of the design."""
     cases_sha256: str
     """Over every case as it was scored, so that it differs whenever the cells or their texts do."""
     cases: int

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from helmbench_hf.content.load import Benchmark
+from helmbench_hf.dataset.identity import authored, locked
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
 from helmbench_hf.scoring import (
     aggregate,
@@ -35,6 +36,7 @@ _CASE = tuple(field.name for field in dataclasses.fields(Case))
 _GRADING = tuple(field.name for field in dataclasses.fields(Grading))
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 NO_CLAIMS = Claims()
+NO_RUBRIC: Mapping[str, str] = {}
 
 
 def score(
@@ -46,14 +48,16 @@ def score(
     draws: int = 1,
     design: str = "",
     content_sha256: str = "",
+    rubric: Mapping[str, str] = NO_RUBRIC,
     claims: Claims = NO_CLAIMS,
     panel: Panel = "first",
 ) -> Scores:
     """Score the planned `cases` of one run.
 
     `cases` is the plan: what has no verdict is missing, lowers coverage and widens the bounds. `judges` in order; `panel`:
-    whose verdict gives the credit; `claims`: what checks say of them. `design` and `content_sha256` only name the run, for
-    `compare`. Raises ScoringError where the verdicts contradict themselves or the plan.
+    whose verdict gives the credit; `claims`: what checks say of them. `design`, `content_sha256` and `rubric` (`version` and
+    `sha256` of the judge prompt) only name the run, for `compare`. Raises ScoringError where the verdicts contradict themselves
+    or the plan.
     """
     ledger = Ledger(cases, verdicts, claims.judges(judges) if claims.cited else judges, draws, panel)
     plan = pairs.design_of(benchmark, cases)
@@ -69,7 +73,7 @@ def score(
     people = demographics.demographics(demographics.credits_by_stub(ledger, plan, benchmark), benchmark, minimum)
     return Scores(
         format=FORMAT,
-        provenance=_provenance(ledger, benchmark, design, content_sha256),
+        provenance=_provenance(ledger, benchmark, design, content_sha256, rubric),
         headline=_headline(fixed.on_group(overall), states, benchmark),
         pillars=tuple(fixed.on_group(each) for each in pillars),
         behaviors=tuple(fixed.on_group(each) for each in behaviors),
@@ -128,18 +132,32 @@ def _headline(overall: Group, states: Sequence[FloorState], benchmark: Benchmark
     return Headline(overall, printed, breached, overall.parts, note)
 
 
-def _provenance(ledger: Ledger, benchmark: Benchmark, design: str, content_sha256: str) -> Provenance:
+def _provenance(ledger: Ledger, benchmark: Benchmark, design: str, content_sha256: str, rubric: Mapping[str, str]) -> Provenance:
+    parts = authored(benchmark)
     return Provenance(
         benchmark=benchmark.file.name,
-        benchmark_version=benchmark.file.version,
-        scoring_version=benchmark.scoring.version,
+        benchmark_version=parts["dataset"].version,
+        dataset_sha256=parts["dataset"].sha256,
+        criteria_version=parts["criteria"].version,
+        criteria_sha256=parts["criteria"].sha256,
+        scoring_version=parts["scoring"].version,
+        scoring_sha256=parts["scoring"].sha256,
+        numbers_sha256=locked(benchmark.root).get("scoring", {}).get("numbers_sha256", ""),
+        rubric_version=rubric.get("version", ""),
+        rubric_sha256=rubric.get("sha256", ""),
         design=design,
         content_sha256=content_sha256,
         cases_sha256=cases_sha256(list(ledger.cases.values())),
         cases=len(ledger.cases),
         draws=ledger.draws,
         judges=tuple(
-            JudgeState(judge.id, judge.family, tuple(sorted(code for code, good in judge.validated.items() if good)))
+            JudgeState(
+                id=judge.id,
+                family=judge.family,
+                validated=tuple(sorted(code for code, good in judge.validated.items() if good)),
+                mode=judge.mode,
+                model_sha256=judge.model_sha256,
+            )
             for judge in ledger.judges
         ),
         panel=ledger.panel,

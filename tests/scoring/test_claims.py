@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from helmbench_hf.dataset.identity import Part
 from helmbench_hf.records import CheckedLabel
 from helmbench_hf.report import view
 from helmbench_hf.scoring.claims import Claims, cite, document, read_check
@@ -79,6 +80,20 @@ def test_verdicts_of_a_file_and_runs_without_a_judge_cite_nothing() -> None:
     outside = made(judge={"id": "theirs", "verdicts_sha256": "v"})
     assert "which does not say what judged" in cite({"c": outside}, [row()]).refused[0]
     assert "no judge graded this run" in cite({"c": made()}, []).refused[0]
+
+
+@pytest.mark.parametrize("basis", ["gold", "human"])
+def test_a_check_on_another_calibration_set_is_not_cited(basis: str) -> None:
+    mine, check = Part("0.2.0", "b" * 64), made(basis=basis)
+    check["benchmark"] |= {"calibration_version": mine.version, "calibration_sha256": mine.sha256}
+    assert cite({"check": check}, [row()], mine).cited
+    for other in (Part("0.3.0", mine.sha256), Part("0.2.0", "c" * 64)):
+        found = cite({"check": check}, [row()], other)
+        assert found.cited == ()
+        [sentence] = found.refused
+        assert sentence.startswith("The check check of judge is not cited: it rests on the calibration set 0.2.0 (bbbbbbbbbbbb)")
+        assert f"carries {other.version} ({other.sha256[:12]}); check the judge again." in sentence
+    assert "calibration set none (no hash)" in cite({"check": made()}, [row()], mine).refused[0]
 
 
 @pytest.mark.parametrize(

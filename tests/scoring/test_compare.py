@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from helmbench_hf.records import Case, JudgeInfo, Verdict
-from helmbench_hf.scoring.compare import RANK_RULE, compare
+from helmbench_hf.scoring.compare import MUST_AGREE, RANK_RULE, compare
 from helmbench_hf.scoring.result import FORMAT, to_json
 from helmbench_hf.scoring.verdicts import ScoringError
 from tests.scoring.build import answer, engine_failure, scored, twins
@@ -95,6 +95,13 @@ def test_states_that_differ_are_named() -> None:
     ("field", "message"),
     [
         ("benchmark_version", "different dataset versions"),
+        ("dataset_sha256", "different authored datasets under one version"),
+        ("criteria_version", "different versions of the criteria"),
+        ("criteria_sha256", "different criteria under one version"),
+        ("scoring_sha256", "different numbers in scoring.yaml under one version"),
+        ("numbers_sha256", "different arithmetic of scoring under one version"),
+        ("rubric_version", "different versions of the judge prompt"),
+        ("rubric_sha256", "different judge prompts under one version"),
         ("content_sha256", "different contents"),
         ("scoring_version", "different scoring versions"),
         ("design", "different designs"),
@@ -117,6 +124,32 @@ def test_different_judges_and_formats_are_refused() -> None:
         compare(GOOD, run([1.0] * 9, judge="another"))
     with pytest.raises(ScoringError, match=rf"^second is not a scores file of format {FORMAT}"):
         compare(GOOD, GOOD | {"format": FORMAT - 1})
+
+
+def test_every_version_and_hash_of_the_provenance_must_agree() -> None:
+    named = {name for name in GOOD["provenance"] if name.endswith(("version", "sha256"))}
+    assert named == {field for field, _ in MUST_AGREE} - {"design", "draws"}
+
+
+@pytest.mark.parametrize(
+    ("field", "other", "message"),
+    [
+        (
+            "mode",
+            "evidence",
+            r"^The judge judge of a and b was asked in different modes \(fast and evidence\): not",
+        ),
+        ("model_sha256", "other", r"^The judge judge is another model in a than in b: not comparable\.$"),
+    ],
+)
+def test_one_judge_asked_in_another_way_is_refused(field: str, other: str, message: str) -> None:
+    first, second = copy.deepcopy(GOOD), copy.deepcopy(POOR)
+    for found in (first, second):
+        found["provenance"]["judges"][0] |= {"mode": "fast", "model_sha256": "m"}
+    assert compare(first, second).pairs == 9
+    second["provenance"]["judges"][0][field] = other
+    with pytest.raises(ScoringError, match=message):
+        compare(first, second, ("a", "b"))
 
 
 def run_without_judges() -> dict[str, Any]:

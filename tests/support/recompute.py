@@ -53,6 +53,7 @@ class Book:
         self.benchmark = benchmark
         self.judges = [(judge.id, judge.family, passed_gate(judge.validated)) for judge in judges]
         self.panel = panel
+        self.asked = {judge.id: {"mode": judge.mode, "model_sha256": judge.model_sha256} for judge in judges}
         self.draws = draws
         self.all: dict[tuple[str, int, int, str, str], Verdict] = {}
         self.ignored = 0
@@ -1537,6 +1538,8 @@ def recompute(
 
 def provenance(book: Book) -> Json:
     """What the run is, but for the names that were given to `score` from outside."""
+    from tests.support.recompute_versions import authored_hashes
+
     digest = hashlib.sha256()
     for code in sorted(book.by_code):
         row = dataclasses.asdict(book.by_code[code])
@@ -1548,9 +1551,13 @@ def provenance(book: Book) -> Json:
         "cases_sha256": digest.hexdigest(),
         "cases": len(book.cases),
         "draws": book.draws,
-        "judges": [{"id": judge, "family": family, "validated": validated} for judge, family, validated in book.judges],
+        "judges": [
+            {"id": judge, "family": family, "validated": validated, **book.asked[judge]}
+            for judge, family, validated in book.judges
+        ],
         "panel": book.panel,
         "ignored_verdicts": book.ignored,
+        **authored_hashes(book.benchmark),
     }
 
 
@@ -1604,6 +1611,8 @@ NOT_COMPUTED = (
     "design",
     "content_sha256",
     "checks",
+    "rubric_version",
+    "rubric_sha256",
 )
 """Sentences for people, and names that come from outside."""
 
@@ -1615,6 +1624,8 @@ class Given:
     id: str
     family: str
     validated: Sequence[str]
+    mode: str
+    model_sha256: str
 
 
 def recheck(scores: Json, cases: Sequence[Case], verdicts: Iterable[Verdict], benchmark: Any) -> list[str]:

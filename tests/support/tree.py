@@ -57,6 +57,8 @@ FILES: dict[str, str] = {
     "benchmark.yaml": """
 name: Tiny
 version: 0.0.1
+criteria_version: 0.0.2
+calibration_version: 0.0.3
 canary: "TINY CANARY 00000000"
 license: CC-BY-4.0
 seed: 7
