@@ -83,6 +83,7 @@ def lock(
     """Write into versions.json what each version stands for; a released version is never given other content."""
     from helmbench_hf import versions
     from helmbench_hf.content.load import ContentError, default_root, load_benchmark
+    from helmbench_hf.dataset.identity import LOCK
 
     root = content or default_root()
     try:
@@ -91,7 +92,7 @@ def lock(
         fail(error)
     for part, row in found.items():
         typer.echo(f"{part:12} {row['version']:12} {row['sha256'][:16]}")
-    typer.echo(f"locked in {root / versions.LOCK}")
+    typer.echo(f"locked in {root / LOCK}")
 
 
 @app.command("pages")

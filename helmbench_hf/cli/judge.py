@@ -11,6 +11,7 @@ import typer
 
 from helmbench_hf.cli.content import Json, fail
 from helmbench_hf.cli.grade import judge_spec
+from helmbench_hf.cli.judge_outside import check_outside
 from helmbench_hf.cli.review import Content
 from helmbench_hf.cli.run import Replicas, TensorParallel, Thinking, child_job, ours
 
@@ -42,6 +43,18 @@ def check(
             "--labels", help="Human labels that count instead of gold; CSV or JSONL: rater, reply_code, criterion, verdict."
         ),
     ] = None,
+    release: Annotated[
+        str,
+        typer.Option(
+            "--format", help="The labels are of another benchmark's replies: `healthbench`, or `columns` with --columns."
+        ),
+    ] = "",
+    columns: Annotated[
+        str,
+        typer.Option(
+            "--columns", help="rater=COLUMN,reply=..,criterion=..,verdict=..[,question=..][,context=..],PASS=WORD|WORD,FAIL=WORD"
+        ),
+    ] = "",
     run: Annotated[Path | None, typer.Option("--run", help="A run that this judge graded: gives the prevalence of use.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder of the check (default: runs/check-JUDGE).")] = None,
     content: Content = None,
@@ -59,6 +72,12 @@ def check(
     if (judge is None) == (verdicts is None):
         fail("name one judge: --judge SPEC asks it, --verdicts FILE reads what it said elsewhere")
     root, wanted = content or default_root(), [code for code in criteria.split(",") if code]
+    if release or columns:
+        if labels is None or judge is None or wanted or run is not None:
+            fail("--format reads --labels FILE and asks --judge SPEC; leave --verdicts, --criteria and --run out")
+        spec = judge_spec(judge, thinking, replicas=replicas, tensor_parallel_size=tensor_parallel)
+        check_outside(spec, labels, release or "columns", columns, out, root, as_json=as_json)
+        return
     try:
         benchmark = load_benchmark(root)
         known = find_labels(benchmark, wanted, labels)
@@ -110,6 +129,7 @@ def _written(
     """Make `check.json` and give what it holds."""
     from helmbench_hf.dataset.identity import authored
     from helmbench_hf.grading import rubric
+    from helmbench_hf.grading.calibration import twin_flips
     from helmbench_hf.run_folder import write_json
     from helmbench_hf.scoring.claims import FILE, document
     from helmbench_hf.scoring.judge_check import check as hold
@@ -129,6 +149,7 @@ def _written(
         "n": len(labels.probes),
         "left_out": dict(labels.left_out),
         "raters": [] if raters is None else list(raters.names),
+        "twins": twin_flips(labels, found),
     }
     made = document(
         result,
@@ -182,6 +203,7 @@ def _lines(found: Row, folder: Path) -> Iterator[str]:
     unchecked = [row["criterion"] for row in found["criteria"] if not row["n"]]
     yield f"not checked: {', '.join(unchecked) or 'none'}"
     yield from _biases(found["biases"])
+    yield _twins(labels["twins"])
     if cost := found["cost"]:
         timed = f"; {cost['seconds']:.0f} s for {cost['timed_calls']} calls" if cost["timed_calls"] else ""
         tokens = f"{cost['prompt_tokens']} prompt tokens ({cost['cached_tokens']} cached), {cost['output_tokens']} output tokens"
@@ -222,6 +244,13 @@ def _biases(found: Row) -> Iterator[str]:
     if directed["n"]:
         to = f"{directed['lenient']} of them towards PASS"
         yield f"words to the judge: {directed['flips']} of {directed['n']} verdicts flip, {to}"
+
+
+def _twins(found: Row) -> str:
+    if not found["pairs"]:
+        return "same reply on both twins: these labels hold none, so nobody knows how far the message moves the contrast grade"
+    counted = f"{found['flips']} of {found['scored']} contrast grades differ"
+    return f"same reply on both twins: {counted} ({found['pairs'] - found['scored']} without a verdict)"
 
 
 def _share(value: float | None) -> str:

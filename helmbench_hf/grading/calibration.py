@@ -7,6 +7,7 @@ of a file count instead of it, where two raters or more gave one verdict.
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from helmbench_hf.grading.judge import JudgeError
 from helmbench_hf.grading.rubric import Exchange
 from helmbench_hf.inference.keys import digest
 from helmbench_hf.matrix.calibration import Label, labels, stored, unsettled
-from helmbench_hf.records import Case, Completion
+from helmbench_hf.records import Case, CheckedLabel, Completion
 
 Basis = Literal["gold", "human"]
 Pair = tuple[str, str]
@@ -80,6 +81,21 @@ class Labels:
     def sha(self) -> str:
         """SHA-256 of what was labeled and with which verdict, in no order."""
         return digest([self.basis, *sorted([*probe.pair, probe.right, probe.label.sha] for probe in self.probes)])
+
+    def twins(self) -> list[tuple[Pair, Pair]]:
+        """Labels of one reply under the contrast criterion of both twins of a pair: only the message before it differs."""
+        by_place: dict[tuple[str, str, int], list[Probe]] = defaultdict(list)
+        for probe in self.probes:
+            label = probe.label
+            if label.criterion == label.case.grading.contrast:
+                by_place[label.reply.reply, label.case.code, label.reply.turn].append(probe)
+        found = []
+        for (text, _, turn), here in by_place.items():
+            for probe in here:
+                case = probe.label.case
+                there = by_place.get((text, case.twin or "", turn), []) if case.member == "crisis" else []
+                found += [(probe.pair, other.pair) for other in there]
+        return found
 
     def pairs(self) -> Iterator[tuple[Exchange, str]]:
         """Everything that a judge is asked, the forms without words to the judge too."""
@@ -149,6 +165,12 @@ def _rated(benchmark: Benchmark, every: Sequence[Label], path: Path, criteria: S
             raise JudgeError(f"{where}: {rater} is a language model that read the calibration set; human labels need people.")
         if given[pair].setdefault(rater, said) != said:
             raise JudgeError(f"{where}: {rater} gives {pair[0]} under {pair[1]} two verdicts; keep one.")
+    right, left_out = agreed(given)
+    return Labels("human", tuple(_probes(every, right)), left_out, raters_of(given))
+
+
+def agreed(given: Mapping[Pair, Mapping[str, Gold]]) -> tuple[dict[Pair, Gold], dict[str, int]]:
+    """The verdicts that two raters or more give and nobody contradicts, and why the others do not count -> how many."""
     left_out: Counter[str] = Counter()
     right: dict[Pair, Gold] = {}
     for pair, said_by in given.items():
@@ -158,14 +180,26 @@ def _rated(benchmark: Benchmark, every: Sequence[Label], path: Path, criteria: S
             left_out["raters disagree"] += 1
         else:
             right[pair] = next(iter(said_by.values()))
-    return Labels("human", tuple(_probes(every, right)), dict(left_out), _raters(given))
+    return right, dict(left_out)
 
 
-def _raters(given: Mapping[Pair, Mapping[str, Gold]]) -> Raters:
+def raters_of(given: Mapping[Pair, Mapping[str, Gold]]) -> Raters:
+    """Who rated, and by criterion each pair of verdicts that two of them gave on one label."""
     both: dict[str, list[tuple[Gold, Gold]]] = defaultdict(list)
     for (_, criterion), said_by in sorted(given.items()):
         both[criterion] += [(said_by[one], said_by[two]) for one, two in combinations(sorted(said_by), 2)]
     return Raters(tuple(sorted({rater for said_by in given.values() for rater in said_by})), both)
+
+
+def twin_flips(labels: Labels, found: Sequence[CheckedLabel]) -> dict[str, int]:
+    """How often a judge grades the contrast of one reply another way on the other twin: `pairs`, `scored` ones, `flips`.
+
+    Scoring takes that rate to be 0: the same reply on both twins then cannot earn anything (measurement review, 9.6).
+    """
+    said = {(each.reply, each.criterion): each.said for each in found}
+    both = [(said.get(one), said.get(other)) for one, other in labels.twins()]
+    known = [(one, other) for one, other in both if one is not None and other is not None]
+    return {"pairs": len(both), "scored": len(known), "flips": sum(one != other for one, other in known)}
 
 
 def allowed(benchmark: Benchmark, criterion: str) -> tuple[Gold, ...]:
@@ -194,9 +228,9 @@ def rows_of(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str,
     try:
         text = path.read_text(encoding="utf-8-sig")
         if path.suffix.lower() == ".csv":
-            rows = [dict(row) for row in csv.DictReader(text.splitlines())]
+            rows = [dict(row) for row in csv.DictReader(io.StringIO(text, newline=""))]
         else:
-            rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+            rows = [json.loads(line) for line in text.split("\n") if line.strip()]
     except (OSError, ValueError, csv.Error) as error:
         raise JudgeError(f"{path} cannot be read as CSV (.csv) or JSONL ({error}); correct it.") from error
     for number, row in enumerate(rows, 1):

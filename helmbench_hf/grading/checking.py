@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from helmbench_hf.content.load import Benchmark, load_benchmark
+from helmbench_hf.grading import outside
 from helmbench_hf.grading.calibration import CLEAN, Labels, Pair, Probe, allowed, find_labels
 from helmbench_hf.grading.judge import Ask, JudgeError, JudgeSpec, asks, verdict
 from helmbench_hf.grading.judging import Judge, Row, ask_judge, find_judge, judge_rows, key_context
@@ -30,15 +31,21 @@ _SAID: Mapping[float, Answer] = {1.0: "PASS", 0.5: "PARTIAL", 0.0: "FAIL"}
 
 
 def payload(
-    out: Path, judge: JudgeSpec, content: Path, criteria: Sequence[str] = (), rated: Path | None = None
+    out: Path,
+    judge: JudgeSpec,
+    content: Path,
+    criteria: Sequence[str] = (),
+    rated: Path | None = None,
+    layout: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """What `child` needs, as plain JSON."""
+    """What `child` needs, as plain JSON. `layout`: the labels are of other replies, in a file of this layout (`outside.py`)."""
     return {
         "out": str(out),
         "judge": judge.as_payload(),
         "content": str(content),
         "criteria": list(criteria),
         "labels": None if rated is None else str(rated),
+        "layout": None if layout is None else dict(layout),
     }
 
 
@@ -46,7 +53,10 @@ def child(payload: Row, reporter: Listener) -> None:
     """The job of the child process: one judge, its folder, its lock."""
     benchmark = load_benchmark(Path(payload["content"]))
     rated = Path(payload["labels"]) if payload["labels"] else None
-    labels = find_labels(benchmark, payload["criteria"], rated)
+    if rated is not None and payload["layout"] is not None:
+        labels, benchmark = outside.labels(benchmark, rated, payload["layout"])
+    else:
+        labels = find_labels(benchmark, payload["criteria"], rated)
     check_judge(RunFolder(Path(payload["out"])), find_judge(JudgeSpec(**payload["judge"])), labels, benchmark, reporter)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from helmbench_hf.cli import judge, scores
+from helmbench_hf.cli import judge, judge_outside, scores
 from helmbench_hf.cli.app import app
 from helmbench_hf.content import load
 from helmbench_hf.content.load import Benchmark
@@ -190,3 +190,36 @@ def test_a_run_gives_the_prevalence_and_cites_the_check(
     asked = ("judge", "check", "--judge", f"{spec},mode=evidence", "--run", graded.root, "--out", other, "--content", tree.root)
     refused = helmbench(*asked, code=1)
     assert "was not graded by this judge in the same mode" in refused
+
+
+def test_ratings_of_another_benchmark_are_an_external_check(
+    tree: Tree, engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judge_outside, "child_job", lambda job, payload, title, log: checking.child(payload, runs.Ear()))
+    file, out = tmp_path / "theirs.csv", tmp_path / "external"
+    replies = [("GOOD one", "5"), ("GOOD two", "4"), ("BAD one", "1"), ("GOOD at heart", "2")]
+    rows = [f"{rater},{reply},Is it kind?,{mark}\n" for rater in ("ann", "bob") for reply, mark in replies]
+    file.write_text("who,text,item,mark\n" + "".join(rows) + "ann,GOOD three,Is it kind?,3\n")
+    columns = "rater=who,reply=text,criterion=item,verdict=mark,PASS=4|5,PARTIAL=3,FAIL=1|2"
+    asked = ["judge", "check", "--judge", "vllm:owner/tiny,id=judge-a", "--content", tree.root, "--out", out]
+    told = helmbench(*asked, "--labels", file, "--format", "columns", "--columns", columns)
+    assert "judge-a: 4 labels of 2 human raters in theirs.csv; an external check\nleft out: 1 labels (rated once)" in told
+    assert "E001       4   0.75   0.50   1.00    0.50 of 2   0.00 of 2  Is it kind?" in " ".join(told.split("\n"))
+    found = json.loads((out / "external.json").read_text())
+    [row] = found["criteria"]
+    assert (row["agreement"], row["kappa"], row["fail_recall"], row["false_fail"]) == (0.75, 0.5, 0.5, 0.0)
+    assert (row["n"], row["fails"], row["others"], found["labels"]["raters"]) == (4, 2, 2, 2)
+    assert not (out / "check.json").exists()
+    for more, said in (
+        (["--format", "columns"], "--columns lacks rater"),
+        (["--format", "nothing"], "no format nothing"),
+        (["--format", "columns", "--columns", columns, "--criteria", "K01"], "leave --verdicts, --criteria and --run out"),
+    ):
+        assert said in helmbench(*asked, "--labels", file, *more, code=1)
+
+
+def test_a_check_says_that_it_holds_no_reply_on_both_twins(tree: Tree, set_up: Benchmark, tmp_path: Path) -> None:
+    file = replay(set_up, tmp_path / "theirs.csv")
+    asked = ("judge", "check", "--verdicts", file, "--out", tmp_path / "check", "--content", tree.root)
+    assert "same reply on both twins: these labels hold none" in helmbench(*asked)
+    assert json.loads(helmbench(*asked, "--json"))["labels"]["twins"] == {"pairs": 0, "scored": 0, "flips": 0}

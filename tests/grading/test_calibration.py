@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from helmbench_hf.content.calibration import Reply
 from helmbench_hf.content.load import Benchmark, load_benchmark
-from helmbench_hf.grading.calibration import Labels, find_labels, outside_verdicts
+from helmbench_hf.grading.calibration import Labels, Probe, as_probe, find_labels, outside_verdicts, twin_flips
 from helmbench_hf.grading.judge import JudgeError
 from helmbench_hf.grading.rubric import material
+from helmbench_hf.matrix.calibration import Label
+from helmbench_hf.records import Case, CheckedLabel, Grading
+from tests.scoring.build import twins
 from tests.support.calibration import UNSETTLED, plant_calibration
 from tests.support.tree import Tree
 
@@ -126,3 +131,36 @@ def test_a_file_that_cannot_be_used_is_a_sentence(tmp_path: Path, name: str, tex
         outside_verdicts(tmp_path / name)
     with pytest.raises(JudgeError, match="cannot be read"):
         outside_verdicts(tmp_path / "absent.csv")
+
+
+def on(case: Case, code: str, text: str, criterion: str = "K06") -> Probe:
+    """A label of this reply to this case."""
+    reply = Reply.model_construct(code=code, case=case.code, turn=1, source="assistant", clean=None, reply=text, gold={})
+    return as_probe(Label(reply, case, (), criterion, "PASS", ""), "PASS")
+
+
+def test_the_same_reply_on_both_twins_shows_what_the_message_does_to_the_contrast() -> None:
+    crisis, benign = twins(mode="judged", grading=Grading(criteria=("K01",), contrast="K06"))
+    other = replace(crisis, code="P1-B1-S1-C1-U11-PT9", twin=None)
+    probes = (
+        *(on(crisis, "R01", "same"), on(benign, "R02", "same"), on(crisis, "R03", "alike"), on(benign, "R04", "alike")),
+        *(on(crisis, "R05", "one"), on(benign, "R06", "another"), on(other, "R07", "same")),
+        *(
+            on(crisis, "R08", "same", "K01"),
+            on(benign, "R09", "same", "K01"),
+            on(crisis, "R10", "dumb"),
+            on(benign, "R11", "dumb"),
+        ),
+    )
+    found = Labels("gold", probes, {})
+    assert found.twins() == [((a, "K06"), (b, "K06")) for a, b in (("R01", "R02"), ("R03", "R04"), ("R10", "R11"))]
+    verdicts = {"R01": "PASS", "R02": "FAIL", "R03": "PARTIAL", "R04": "PARTIAL", "R10": "PASS"}
+    said = [CheckedLabel(probe.pair[0], probe.pair[1], "PASS", verdicts.get(probe.pair[0]), 4) for probe in probes]  # type: ignore[arg-type]
+    assert twin_flips(found, said) == {"pairs": 3, "scored": 2, "flips": 1}
+    assert twin_flips(Labels("gold", (), {}), []) == {"pairs": 0, "scored": 0, "flips": 0}
+
+
+def test_cells_of_several_lines_stay_whole(set_up: Benchmark, tmp_path: Path) -> None:
+    path = tmp_path / "v.csv"
+    path.write_text('reply_code,criterion,verdict,remark\nR001,K01,PASS,"one\n\ntwo"\nR002,K01,FAIL,\n', encoding="utf-8")
+    assert outside_verdicts(path) == {("R001", "K01"): "PASS", ("R002", "K01"): "FAIL"}

@@ -1,0 +1,97 @@
+"""`helmbench judge check --format`: a judge against human ratings that others released, under their own criteria."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from helmbench_hf.cli.content import fail
+from helmbench_hf.cli.run import child_job, ours
+
+if TYPE_CHECKING:
+    from helmbench_hf.grading.calibration import Labels
+    from helmbench_hf.grading.judge import JudgeSpec
+    from helmbench_hf.scoring.judge_check import CriterionCheck
+
+FILE = "external.json"
+
+
+def check_outside(
+    spec: JudgeSpec, path: Path, release: str, columns: str, out: Path | None, root: Path, *, as_json: bool
+) -> None:
+    """Ask the judge about the ratings in `path` and write `external.json`: agreement, kappa and FAIL recall, no gate."""
+    from helmbench_hf.content.load import load_benchmark
+    from helmbench_hf.grading import outside
+    from helmbench_hf.grading.checking import JOB, checked, payload
+    from helmbench_hf.inference.keys import text_sha
+    from helmbench_hf.run_folder import RunFolder, write_json
+    from helmbench_hf.scoring.judge_check import check as hold
+
+    folder = RunFolder(out or Path("runs") / f"external-{spec.id}-{path.stem}")
+    try:
+        how = outside.layout(release, columns)
+        labels, benchmark = outside.labels(load_benchmark(root), path, how)
+        if not labels.probes:
+            fail(f"no two raters of {path} agree on any label, so there is nothing to hold the judge against")
+        asked = payload(folder.root, spec, root, (), path, how)
+        child_job(JOB, asked, f"external check of {spec.id}", folder.root / "judge.log")
+        row, found, cost = checked(folder, labels, benchmark)
+    except ours() as error:
+        fail(error)
+    result = hold(found, benchmark, human=True, raters=labels.raters.both if labels.raters else None)
+    made = {
+        "format": 1,
+        "judge": {name: value for name, value in row.items() if name != "number"},
+        "labels": {
+            "file": path.name,
+            "file_sha256": text_sha(path.read_text(encoding="utf-8-sig")),
+            "layout": how,
+            "sha256": labels.sha,
+            "n": len(labels.probes),
+            "left_out": dict(labels.left_out),
+            "raters": len(labels.raters.names) if labels.raters else 0,
+        },
+        "cost": cost,
+        "criteria": [_row(each) for each in result.criteria if each.n],
+    }
+    write_json(folder.root / FILE, made)
+    typer.echo(json.dumps(made, indent=1, ensure_ascii=False) if as_json else "\n".join(_lines(made, labels, folder.root)))
+
+
+def _row(found: CriterionCheck) -> dict[str, Any]:
+    return {
+        "criterion": found.criterion,
+        "title": found.title,
+        "n": found.n,
+        "scored": found.scored,
+        "reasons": dict(found.reasons),
+        "agreement": found.agreement,
+        "kappa": found.kappa,
+        "raters_kappa": found.raters_kappa,
+        "fail_recall": found.recall.value,
+        "fails": found.recall.n,
+        "false_fail": found.false_fail.value,
+        "others": found.false_fail.n,
+    }
+
+
+def _lines(made: Mapping[str, Any], labels: Labels, folder: Path) -> Iterator[str]:
+    told = made["labels"]
+    yield f"{made['judge']['id']}: {told['n']} labels of {told['raters']} human raters in {told['file']}; an external check"
+    for why, count in labels.left_out.items():
+        yield f"left out: {count} labels ({why})"
+    yield f"{'':5} {'labels':>6} {'agree':>6} {'kappa':>6} {'humans':>6} {'FAIL recall':>12} {'false FAIL':>11}  criterion"
+    for row in made["criteria"]:
+        shares = " ".join(f"{_share(row[name]):>6}" for name in ("agreement", "kappa", "raters_kappa"))
+        recall, false = f"{_share(row['fail_recall'])} of {row['fails']}", f"{_share(row['false_fail'])} of {row['others']}"
+        yield f"{row['criterion']:5} {row['n']:6} {shares} {recall:>12} {false:>11}  {row['title']}"
+    yield "kappa is on the mix of these labels; no criterion of HELMbench becomes claim-ready by replies of another benchmark"
+    yield str(folder / FILE)
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
