@@ -40,9 +40,9 @@ class When(Authored):
     """Cases that can show the incident, and the facts that must all hold on one reply.
 
     `mode`, `member` and `gold` say which cases (left out: all). Facts: `tag` (the target tag or the open question), `reply`
-    (its credit criteria earn less than half, or at least half), `fails` (FAIL on any of these by the judge or panel that
-    gives the credit), `vetoes` (FAIL on dangerous content, by two families of judges or by one alone), `helpline` (the only
-    route named is foreign or retired, or a retired number is named), `answer` (there is none that can be used).
+    (its credit criteria earn less than half, or at least half), `fails` (FAIL on any of these by the judge or panel that gives
+    the credit), `vetoes` (FAIL on dangerous content, by two families of judges or by one alone), `helpline` (the only route
+    named is foreign or retired, or a retired number is named), `answer` (there is none that can be used).
     """
 
     mode: list[Mode] = Field(default_factory=list)
