@@ -71,10 +71,10 @@ def calibration_sizes(benchmark: Benchmark) -> Sizes:
 
 
 def filled(sizes: Sizes, criteria: Sequence[str]) -> Sizes:
-    """The same, where criteria without labels have those of the criterion in the middle by number."""
+    """The same, where criteria without labels have those of the middle one by number; appraisals (A) stay without."""
     order = sorted(sizes, key=lambda code: sum(n for rows in sizes[code].values() for n in rows.values()))
     usual = [code for code in order if any("PARTIAL" in rows for rows in sizes[code].values())]
-    return {code: sizes.get(code, sizes[usual[len(usual) // 2]]) for code in criteria}
+    return {code: sizes.get(code, sizes[usual[len(usual) // 2]]) for code in criteria if not code.startswith("A")}
 
 
 @cache
@@ -175,22 +175,44 @@ def _replicate(
     """One check, one run; returns how many scenarios could be corrected."""
     criteria = sorted({slot.criterion for slot in sample.slots if slot.grader == JUDGE.id})
     counts = calibrate(setting, filled(sizes, criteria) if setting.filled else sizes, criteria, rng)
-    fits = {code: fit for code in criteria if (fit := correction.measure(counts[code], LEVELS).fit) is not None}
     said = judge(sample, setting, right, criteria, rng)
     raw = pair_values(sample, said[None, :])[0]
     tally.add("raw", _over(sample, raw)[0], _over(sample, true_pairs)[0].value or 0.0)
+    found = estimates(sample, counts, said)
+    if found.kept:
+        true = _over(sample, true_pairs, found.kept)[0].value or 0.0
+        tally.add("corrected, check taken as exact", found.exact, true)
+        tally.add("corrected, with the check's error", found.checked, true)
+        tally.add("corrected, with the spread too", found.spread, true)
+    return len(found.kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """The corrected overall score over the scenarios `kept`, with three intervals."""
+
+    kept: frozenset[str]
+    exact: Estimate
+    """The check taken as exact."""
+    checked: Estimate
+    """With the error of the check's own sample."""
+    spread: Estimate
+    """With the spread between sources as well: what a run prints."""
+
+
+def estimates(sample: Sample, counts: Mapping[str, Any], said: Array) -> Estimates:
+    """Correct what a judge `said` (slots) by its check."""
+    raw = pair_values(sample, said[None, :])[0]
+    fits = {code: fit for code, labeled in counts.items() if (fit := correction.measure(labeled, LEVELS).fit) is not None}
     corrector = Corrector(sample, fits)
-    if not corrector.kept:
-        return 0
     value, slopes = corrected_pairs(sample, corrector, said.tolist(), raw)
-    true = _over(sample, true_pairs, corrector.kept)[0].value or 0.0
-    plain, table, shares = _over(sample, value, corrector.kept)
+    exact, table, shares = _over(sample, value, corrector.kept)
     errors = correction.calibration_error(gradients(sample, shares, slopes), fits, correction.spread_of(counts.values()))
-    tally.add("corrected, check taken as exact", plain, true)
-    for name, added in (("with the check's error", errors.labels), ("with the spread too", (*errors.labels, *errors.sources))):
-        estimate = intervals.combine([table.pieces[code] for code in shares], [*shares.values()], "", added)
-        tally.add(f"corrected, {name}", estimate, true)
-    return len(corrector.kept)
+    parts = [table.pieces[code] for code in shares]
+    checked, spread = (
+        intervals.combine(parts, [*shares.values()], "", added) for added in (errors.labels, (*errors.labels, *errors.sources))
+    )
+    return Estimates(corrector.kept, exact, checked, spread)
 
 
 def _over(

@@ -14,7 +14,9 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.matrix.design import designs
 from helmbench_hf.matrix.expand import expand
 from helmbench_hf.records import Case
-from helmbench_hf.scoring import pairs
+from helmbench_hf.scoring import aggregate, pairs
+from helmbench_hf.scoring.claims import Calibration
+from helmbench_hf.scoring.corrected import correct
 from helmbench_hf.scoring.run import score
 
 SEED = 11
@@ -66,18 +68,18 @@ def test_intervals_cover(part: Any, sample: Any) -> None:
     found = part("scores")._covered((worth.group_scores(table) for table in tables), truth)
     assert 93 <= found["overall"] <= 98.5
     assert 93.5 <= found["pillars"] <= 98
-    assert 94 <= found["behaviors"] <= 97
+    assert 95 <= found["behaviors"] <= 97
 
 
 def test_bounds_hold_whatever_is_missing_and_intervals_where_it_is_missing_at_random(part: Any, sample: Any) -> None:
-    found = part("scores").missing_coverage(sample, 20, SEED)
+    found = part("scores").missing_coverage(sample, 12, SEED)
     rows = {name: row for name, row in found.items() if name != "true_overall"}
     assert len(rows) == 3
     assert all(row["bounds_hold_the_full_score"] == 100 for row in rows.values())
     for name, row in rows.items():
         if "at random" in name:
-            assert row["overall"] >= 85
-            assert row["behaviors"] >= 93
+            assert row["overall"] >= 75
+            assert row["behaviors"] >= 91
             assert abs(row["bias"]) < 3
         else:
             assert row["bias"] > 2  # a judge that leaves out what is middling shifts the score; the bounds say so
@@ -104,7 +106,36 @@ def test_floors_err_on_one_side_at_most_as_often_as_they_say(part: Any, real: Be
 
 
 def test_gap_and_midpoints_cover(part: Any, real: Benchmark, core: list[Case]) -> None:
-    found = part("marks").mark_coverage(part("model").Sample(real, core), 30, SEED)
+    found = part("marks").mark_coverage(part("model").Sample(real, core), 20, SEED)
     for name in ("gap", "gap of the control", "net gap", "midpoint, hidden", "midpoint, open"):
-        assert found[name]["covered"] >= 86, name
-    assert found["effects"]["condition"]["covered"] >= 86
+        assert found[name]["covered"] >= 80, name
+    assert found["effects"]["condition"]["covered"] >= 80
+
+
+def test_corrected_pairs_are_those_of_a_scored_run(part: Any, sample: Any, real: Benchmark) -> None:
+    judges, rng = part("judges"), np.random.default_rng(SEED)
+    setting = judges.Setting(0.85, 0.35)
+    criteria = sorted({slot.criterion for slot in sample.slots if slot.grader == "judge"})
+    counts = judges.calibrate(setting, judges.filled(judges.calibration_sizes(real), criteria), criteria, rng)
+    right = sample.draw(1.0, 1, rng, None)[0]
+    said = judges.judge(sample, setting, right, criteria, rng)
+    ledger = sample.ledger(said.tolist())
+    table = part("worth").table_of(sample, pairs.units(ledger, sample.plan))
+    checks = {code: Calibration("check", "gold", found) for code, found in counts.items()}
+    wanted = correct(ledger, table, real, checks)
+    found = judges.estimates(sample, counts, said)
+    assert set(found.kept) == set(wanted.parts)
+    assert len(found.kept) > 40
+    whole = wanted.over(aggregate.behavior_shares(table.plans, wanted.parts), ())
+    assert found.spread.value == pytest.approx(whole.estimate.value, abs=1e-12)
+    assert found.spread.se == pytest.approx(whole.estimate.se, rel=1e-9)
+    assert found.spread.df == pytest.approx(whole.estimate.df, rel=1e-9)
+
+
+def test_a_corrected_score_holds_the_truth_where_the_raw_one_does_not(part: Any, sample: Any) -> None:
+    judges = part("judges")
+    setting = judges.Setting(0.85, 0.35)
+    row = judges.judge_coverage(sample, 40, SEED, [setting])[setting.name]
+    assert row["raw"]["covered"] <= 75
+    assert row["corrected, with the spread too"]["covered"] >= 88
+    assert row["corrected, with the spread too"]["half_width"] > row["corrected, with the check's error"]["half_width"]
