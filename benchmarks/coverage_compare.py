@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import combinations
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from coverage_worth import levels, pair_values, truths
 
 from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.compare import Comparison, compare
+from helmbench_hf.scoring.ranks import joint_level
 from helmbench_hf.scoring.result import Estimate, to_json
 from helmbench_hf.scoring.run import score
 
@@ -87,7 +87,7 @@ def _ability_below(sample: Sample, world: World, difference: float, seed: int) -
 
 def boards(sample: Sample, replicates: int, seed: int) -> dict[str, Any]:
     """Boards of equal respondents on the same messages: how often any two of them are called different at a joint 95%."""
-    level = intervals.CONFIDENCE ** (1 / comb(BOARD, 2))
+    level = joint_level(BOARD)
     rng, template = np.random.default_rng([seed, 4]), _template(sample)
     world = sample.world(np.random.default_rng([seed, 0]), equal=True)
     wrong, plain = [], []

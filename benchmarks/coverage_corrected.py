@@ -120,4 +120,4 @@ def _credits(form: Form) -> Array:
     earned = np.mean(marks, axis=0) if marks else np.ones(sizes)
     if cap < 0:
         return np.asarray(earned)
-    return np.minimum(earned, grids[cap] if kind == "as said" else 1 - grids[cap])
+    return np.asarray(np.minimum(earned, grids[cap] if kind == "as said" else 1 - grids[cap]))

@@ -10,14 +10,14 @@ respondent is a source of its own. Most criteria have no labels yet: they borrow
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import numpy as np
 from coverage_corrected import LEVELS, Corrector, Slopes
-from coverage_model import JUDGE, Array, Sample, chunks
+from coverage_model import JUDGE, Array, Sample, World, chunks
 from coverage_worth import expected, pair_values, table_of, with_values
 
 from helmbench_hf.content.load import Benchmark
@@ -120,13 +120,12 @@ def _said(setting: Setting, factor: float, right: Answer, n: int, rng: np.random
 
 def judge(sample: Sample, setting: Setting, right: Array, criteria: Sequence[str], rng: np.random.Generator) -> Array:
     """The verdict values (slots) that this judge gives where a perfect one gives `right` (slots)."""
-    own = factors(setting, criteria, rng)
-    said = right.copy()
-    chance = rng.random(len(right))
-    for index, slot in enumerate(sample.slots):
-        if slot.grader == JUDGE.id:
-            row = confusion(setting, own[slot.criterion])[round(2 * (1 - right[index]))]
-            said[index] = VALUES[int(np.searchsorted(np.cumsum(row), chance[index]).clip(0, 2))]
+    bounds = {code: confusion(setting, own).cumsum(axis=1) for code, own in factors(setting, criteria, rng).items()}
+    said, chance = right.copy(), rng.random(len(right))
+    judged = np.flatnonzero(sample.judged)
+    rows = np.stack([bounds[sample.slots[index].criterion] for index in judged])
+    below = rows[np.arange(len(judged)), np.round(2 * (1 - right[judged])).astype(int)]
+    said[judged] = VALUES[np.minimum(2, (chance[judged, None] > below).sum(axis=1))]
     return said
 
 
@@ -156,35 +155,36 @@ def judge_coverage(sample: Sample, replicates: int, seed: int, settings: Sequenc
     spread between sources as well. The truth is that of the scenarios that could be corrected."""
     world = sample.world(np.random.default_rng([seed, 0]))
     true_pairs = expected(sample, ABILITY, np.random.default_rng([seed, 1]), world)
+    true = _over(sample, true_pairs)[0].value or 0.0
     sizes = calibration_sizes(sample.benchmark)
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"true_overall": 100 * true, "of": len({unit.score.scenario for unit in sample.units})}
     for number, setting in enumerate(settings):
         rng = np.random.default_rng([seed, 2 + number])
         tally, kept = Tally(), []
-        for size in chunks(replicates):
-            for right in sample.draw(ABILITY, size, rng, world):
-                kept.append(_replicate(sample, setting, sizes, right, true_pairs, tally, rng))
-        scenarios = len({unit.score.scenario for unit in sample.units})
-        found[setting.name] = {**tally.rows(), "scenarios_corrected": float(np.mean(kept)), "of": scenarios}
+        for counts, said, raw in _runs(sample, setting, sizes, world, replicates, rng):
+            tally.add("raw", _over(sample, raw)[0], true)
+            fixed = estimates(sample, counts, said, raw)
+            kept.append(len(fixed.kept))
+            if fixed.kept:
+                inside = _over(sample, true_pairs, fixed.kept)[0].value or 0.0
+                tally.add("corrected, check taken as exact", fixed.exact, inside)
+                tally.add("corrected, with the check's error", fixed.checked, inside)
+                tally.add("corrected, with the spread too", fixed.spread, inside)
+        found[setting.name] = {**tally.rows(), "scenarios_corrected": float(np.mean(kept))}
     return found
 
 
-def _replicate(
-    sample: Sample, setting: Setting, sizes: Sizes, right: Array, true_pairs: Array, tally: Tally, rng: np.random.Generator
-) -> int:
-    """One check, one run; returns how many scenarios could be corrected."""
+def _runs(
+    sample: Sample, setting: Setting, sizes: Sizes, world: World, replicates: int, rng: np.random.Generator
+) -> Iterator[tuple[dict[str, Any], Array, Array]]:
+    """A check of the judge, what it says of a run (slots), and what the pairs are then worth (units)."""
     criteria = sorted({slot.criterion for slot in sample.slots if slot.grader == JUDGE.id})
-    counts = calibrate(setting, filled(sizes, criteria) if setting.filled else sizes, criteria, rng)
-    said = judge(sample, setting, right, criteria, rng)
-    raw = pair_values(sample, said[None, :])[0]
-    tally.add("raw", _over(sample, raw)[0], _over(sample, true_pairs)[0].value or 0.0)
-    found = estimates(sample, counts, said)
-    if found.kept:
-        true = _over(sample, true_pairs, found.kept)[0].value or 0.0
-        tally.add("corrected, check taken as exact", found.exact, true)
-        tally.add("corrected, with the check's error", found.checked, true)
-        tally.add("corrected, with the spread too", found.spread, true)
-    return len(found.kept)
+    labeled = filled(sizes, criteria) if setting.filled else sizes
+    for size in chunks(replicates):
+        right = sample.draw(ABILITY, size, rng, world)
+        said = np.stack([judge(sample, setting, row, criteria, rng) for row in right])
+        for row, raw in zip(said, pair_values(sample, said), strict=True):
+            yield calibrate(setting, labeled, criteria, rng), row, raw
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +200,8 @@ class Estimates:
     """With the spread between sources as well: what a run prints."""
 
 
-def estimates(sample: Sample, counts: Mapping[str, Any], said: Array) -> Estimates:
-    """Correct what a judge `said` (slots) by its check."""
-    raw = pair_values(sample, said[None, :])[0]
+def estimates(sample: Sample, counts: Mapping[str, Any], said: Array, raw: Array) -> Estimates:
+    """Correct what a judge `said` (slots) by its check; `raw`: what the pairs are worth by it (units)."""
     fits = {code: fit for code, labeled in counts.items() if (fit := correction.measure(labeled, LEVELS).fit) is not None}
     corrector = Corrector(sample, fits)
     value, slopes = corrected_pairs(sample, corrector, said.tolist(), raw)

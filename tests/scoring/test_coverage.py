@@ -123,7 +123,7 @@ def test_corrected_pairs_are_those_of_a_scored_run(part: Any, sample: Any, real:
     table = part("worth").table_of(sample, pairs.units(ledger, sample.plan))
     checks = {code: Calibration("check", "gold", found) for code, found in counts.items()}
     wanted = correct(ledger, table, real, checks)
-    found = judges.estimates(sample, counts, said)
+    found = judges.estimates(sample, counts, said, part("worth").pair_values(sample, said[None, :])[0])
     assert set(found.kept) == set(wanted.parts)
     assert len(found.kept) > 40
     whole = wanted.over(aggregate.behavior_shares(table.plans, wanted.parts), ())
