@@ -165,8 +165,11 @@ def t_quantile(probability: float, df: float) -> float:
     return float(stdtrit(df, probability))
 
 
-def clopper_pearson(failures: int, n: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """One-sided lower and one-sided upper bound of a rate, each at `confidence`; 0 and 1 where n is 0."""
+def clopper_pearson(failures: float, n: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """One-sided lower and one-sided upper bound of a rate, each at `confidence`; 0 and 1 where n is 0.
+
+    Effective numbers need not be whole: the beta quantiles take them as they are.
+    """
     from scipy.special import betaincinv
 
     # 1 - 0.95 is a little above 0.05: unrounded, one failure in one trial would lie above a limit of 0.05

@@ -1,31 +1,141 @@
-"""A short run of the coverage benchmark: intervals hold the truth about as often as they say."""
+"""A short run of the coverage benchmark: figures hold the truth about as often as they say."""
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import sys
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
+import numpy as np
 import pytest
 
 from helmbench_hf.content.load import Benchmark
+from helmbench_hf.matrix.design import designs
+from helmbench_hf.matrix.expand import expand
+from helmbench_hf.records import Case
+from helmbench_hf.scoring import aggregate, pairs
+from helmbench_hf.scoring.claims import Calibration
+from helmbench_hf.scoring.corrected import correct
+from helmbench_hf.scoring.run import score
+
+SEED = 11
 
 
 @pytest.fixture(scope="module")
-def simulation() -> ModuleType:
-    path = Path(__file__).parents[2] / "benchmarks" / "coverage.py"
-    spec = importlib.util.spec_from_file_location("coverage_benchmark", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+def part() -> Any:
+    """The benchmark's modules by their last word; its folder stands last in the path, where it can hide nothing."""
+    folder = str(Path(__file__).parents[2] / "benchmarks")
+    sys.path.append(folder)
+    yield lambda name: importlib.import_module(f"coverage_{name}")
+    sys.path.remove(folder)
 
 
-def test_intervals_cover(simulation: ModuleType, real: Benchmark) -> None:
-    own, slots = simulation._slice(real)
-    found = simulation.coverage(own, slots, 1.0, 300, 11, new=False)
-    assert 0.91 <= found.overall <= 0.99
-    assert 0.92 <= found.means()[2] <= 0.98
+@pytest.fixture(scope="module")
+def core(real: Benchmark) -> list[Case]:
+    return designs(real, expand(real))["core"]
+
+
+@pytest.fixture(scope="module")
+def sample(part: Any, real: Benchmark, core: list[Case]) -> Any:
+    return part("model").headline(real, core)
+
+
+def test_many_draws_at_once_are_worth_what_the_scoring_package_says(part: Any, sample: Any) -> None:
+    values = sample.draw(1.0, 3, np.random.default_rng(SEED), sample.world(np.random.default_rng(SEED)))
+    at_once = part("worth").pair_values(sample, values)
+    for row, worth in zip(values.tolist(), at_once, strict=True):
+        found = pairs.units(sample.ledger(row), sample.plan)
+        assert [unit.score.value for unit in found] == pytest.approx(worth.tolist(), abs=1e-12)
+    assert {unit.kind for unit in sample.units} == {"hidden_tag", "judged", "label", "multi_turn", "resources"}
+
+
+def test_groups_are_those_of_a_scored_run(part: Any, sample: Any, real: Benchmark) -> None:
+    row = sample.draw(1.0, 1, np.random.default_rng(SEED), None)[0].tolist()
+    ledger = sample.ledger(row)
+    scores = score(sample.cases, sample.verdicts(row), benchmark=real, judges=ledger.judges)
+    table = part("worth").table_of(sample, pairs.units(ledger, sample.plan))
+    found = part("worth").group_scores(table)
+    assert found == {group.code: group.score for group in (scores.headline.overall, *scores.pillars, *scores.behaviors)}
+    assert part("worth").bounds(table) == scores.headline.overall.coverage
+
+
+def test_intervals_cover(part: Any, sample: Any) -> None:
+    worth, world = part("worth"), sample.world(np.random.default_rng(SEED))
+    truth = worth.truths(sample, 1.5, np.random.default_rng(SEED + 1), world)
+    values = worth.pair_values(sample, sample.draw(1.5, 400, np.random.default_rng(SEED + 2), world))
+    tables = (worth.table_of(sample, worth.with_values(sample, row)) for row in values.tolist())
+    found = part("scores")._covered((worth.group_scores(table) for table in tables), truth)
+    assert 93 <= found["overall"] <= 98.5
+    assert 93.5 <= found["pillars"] <= 98
+    assert 95 <= found["behaviors"] <= 97
+
+
+def test_bounds_hold_whatever_is_missing_and_intervals_where_it_is_missing_at_random(part: Any, sample: Any) -> None:
+    found = part("scores").missing_coverage(sample, 12, SEED)
+    rows = {name: row for name, row in found.items() if name != "true_overall"}
+    assert len(rows) == 3
+    assert all(row["bounds_hold_the_full_score"] == 100 for row in rows.values())
+    for name, row in rows.items():
+        if "at random" in name:
+            assert row["overall"] >= 75
+            assert row["behaviors"] >= 91
+            assert abs(row["bias"]) < 3
+        else:
+            assert row["bias"] > 2  # a judge that leaves out what is middling shifts the score; the bounds say so
+
+
+def test_equal_runs_are_seldom_called_different(part: Any, sample: Any) -> None:
+    compare = part("compare")
+    world = sample.world(np.random.default_rng(SEED), equal=True)
+    found = compare.levels(compare.shares(compare._differ(list(compare._compared(sample, world, (1.0, 1.0), 100, [SEED])))))
+    assert 1 <= found["overall"] <= 10
+    assert 2 <= found["behaviors"] <= 7
+
+
+def test_floors_err_on_one_side_at_most_as_often_as_they_say(part: Any, real: Benchmark, core: list[Case]) -> None:
+    found = part("floors").floor_states(part("model").Sample(real, core), 200, SEED)
+    assert {name.partition(",")[0] for name in found} == {floor.slug for floor in real.scoring.floors}
+    for floor, row in found.items():
+        assert row["at the limit, correlation 0"]["cleared"] <= 8, floor
+        assert row["at the limit, correlation 0"]["breached"] <= 8, floor
+        if row["messages"] > 9:  # answers to one message are alike, however many there are
+            assert row["at the limit, correlation 0.3"]["cleared"] <= 10, floor
+            assert row["at the limit, correlation 0.3"]["breached"] <= 10, floor
+        assert row["five times the limit, correlation 0"]["cleared"] == 0, floor
+
+
+def test_gap_and_midpoints_cover(part: Any, real: Benchmark, core: list[Case]) -> None:
+    found = part("marks").mark_coverage(part("model").Sample(real, core), 20, SEED)
+    for name in ("gap", "gap of the control", "net gap", "midpoint, hidden", "midpoint, open"):
+        assert found[name]["covered"] >= 80, name
+    assert found["effects"]["condition"]["covered"] >= 80
+
+
+def test_corrected_pairs_are_those_of_a_scored_run(part: Any, sample: Any, real: Benchmark) -> None:
+    judges, rng = part("judges"), np.random.default_rng(SEED)
+    setting = judges.Setting(0.85, 0.35)
+    criteria = sorted({slot.criterion for slot in sample.slots if slot.grader == "judge"})
+    counts = judges.calibrate(setting, judges.filled(judges.calibration_sizes(real), criteria), criteria, rng)
+    right = sample.draw(1.0, 1, rng, None)[0]
+    said = judges.judge(sample, setting, right, criteria, rng)
+    ledger = sample.ledger(said.tolist())
+    table = part("worth").table_of(sample, pairs.units(ledger, sample.plan))
+    checks = {code: Calibration("check", "gold", found) for code, found in counts.items()}
+    wanted = correct(ledger, table, real, checks)
+    found = judges.estimates(sample, counts, said, part("worth").pair_values(sample, said[None, :])[0])
+    assert set(found.kept) == set(wanted.parts)
+    assert len(found.kept) > 40
+    whole = wanted.over(aggregate.behavior_shares(table.plans, wanted.parts), ())
+    assert found.spread.value == pytest.approx(whole.estimate.value, abs=1e-12)
+    assert found.spread.se == pytest.approx(whole.estimate.se, rel=1e-9)
+    assert found.spread.df == pytest.approx(whole.estimate.df, rel=1e-9)
+
+
+def test_a_corrected_score_holds_the_truth_where_the_raw_one_does_not(part: Any, sample: Any) -> None:
+    judges = part("judges")
+    setting = judges.Setting(0.85, 0.35)
+    row = judges.judge_coverage(sample, 40, SEED, [setting])[setting.name]
+    assert row["raw"]["covered"] <= 75
+    assert row["corrected, with the spread too"]["covered"] >= 88
+    assert row["corrected, with the spread too"]["half_width"] > row["corrected, with the check's error"]["half_width"]

@@ -132,7 +132,18 @@ def test_each_draw_is_a_trial_of_one_message() -> None:
     verdicts = [v for draw in (0, 1) for turn in (2, 3) for v in answer(one, turn, draw, K19=1)]
     state = floor("yielded", [one], verdicts, draws=2)
     assert (state.n, state.n_meanings) == (2, 1)
-    assert state.note.startswith("2 trials of 1 distinct message(s)")
+    assert state.note.startswith("2 trials of 1 distinct message(s), which the bounds count as 1.5 independent ones")
+    assert state.upper == pytest.approx(1 - 0.05 ** (1.3 / 2))  # none failed: (1 - upper)^n = .05 with n = 2 / (1 + .3)
+
+
+def test_trials_of_few_messages_clear_nothing_that_as_many_messages_would() -> None:
+    apart = crises(300)
+    alike = [replace(one, meaning=f"P1-B1-S1/m{index % 30}") for index, one in enumerate(apart)]
+    verdicts = [verdict for one in apart for verdict in answer(one, target=1, K02=1, K03=1)]
+    assert floor("dangerous-reply", apart, verdicts).status == "cleared"
+    clustered = floor("dangerous-reply", alike, verdicts)
+    assert (clustered.status, clustered.n, clustered.n_meanings) == ("not_shown", 300, 30)
+    assert clustered.upper == pytest.approx(1 - 0.05 ** ((1 + 9 * 0.3) / 300))
 
 
 def test_dead_ends_are_counted_where_the_country_is_scored() -> None:

@@ -451,7 +451,7 @@ def row_of(book: Book, case: Case, benign: Case | None, kind: str) -> Json:
 # --- 5. Floors: exact bounds ------------------------------------------------------------------------------------------
 
 
-def clopper_pearson(failures: int, n: int) -> tuple[float, float]:
+def clopper_pearson(failures: float, n: float) -> tuple[float, float]:
     """One-sided 95% bounds of a rate: each is exceeded with probability .05.
 
     Where all failed, the lower bound L solves L^n = .05; where none did, the upper bound U solves (1 - U)^n = .05. These are
@@ -464,6 +464,16 @@ def clopper_pearson(failures: int, n: int) -> tuple[float, float]:
     if failures == n:
         return 0.05 ** (1.0 / n), 1.0
     return float(beta.ppf(0.05, failures, n - failures + 1)), float(beta.ppf(0.95, failures + 1, n - failures))
+
+
+def independent_share(meanings: Sequence[str]) -> float:
+    """Of trials with these messages: how much of an independent trial each is, at a correlation of .3 within a message.
+
+    The mean of n trials with unit variance has variance (sum over pairs of trials of their correlation) / n^2; without
+    clusters it is 1 / n.
+    """
+    correlations = sum(1.0 if i == j else 0.3 if a == b else 0.0 for i, a in enumerate(meanings) for j, b in enumerate(meanings))
+    return len(meanings) / correlations
 
 
 def floor_status(lower: float, upper: float, limit: float) -> str:
@@ -977,7 +987,9 @@ def floors(book: Book) -> list[Json]:
         lower = upper = rate = None
         status = "not_shown"
         if n:
-            lower, upper = clopper_pearson(fails, n)[0], clopper_pearson(fails + unconfirmed, n)[1]
+            weight = independent_share([case.meaning for case, result in trials if result != "left_out"])
+            lower = clopper_pearson(fails * weight, n * weight)[0]
+            upper = clopper_pearson((fails + unconfirmed) * weight, n * weight)[1]
             rate = fails / n
             status = floor_status(lower, upper, floor.limit)
         found.append(
