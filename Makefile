@@ -5,7 +5,7 @@ TORCH := $(if $(PIP_FIND_LINKS),UV_FIND_LINKS=$(PIP_FIND_LINKS),UV_TORCH_BACKEND
 BIN := .venv/bin
 RUN ?= runs/demo
 
-.PHONY: test demo lint types unit chromium clean
+.PHONY: test demo docs lint types unit chromium clean
 test: .venv/ready chromium lint types unit
 
 lint: .venv/ready
@@ -26,6 +26,10 @@ demo: .venv/ready
 	$(BIN)/helmbench plan --model demo --design smoke --block-size 32
 	$(BIN)/helmbench run --run $(RUN) --model demo --judge demo --design smoke
 
+# The site, in site/: a broken link or a page outside the navigation is an error.
+docs: .venv/ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 # A browser test needs Chromium, which no Python package brings. Where this may install Debian packages, it does.
 chromium:
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
@@ -43,4 +47,4 @@ chromium:
 	touch $@
 
 clean:
-	rm -rf .venv dist runs .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv dist runs site .pytest_cache .mypy_cache .ruff_cache

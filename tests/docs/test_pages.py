@@ -1,0 +1,97 @@
+"""What a page shows as an example holds, and every page for readers of a report carries the caveats."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from helmbench_hf.content.lint import check
+from helmbench_hf.content.load import default_root, load_benchmark
+from tests.docs.pages import DOCS, PAGES, ROOT, fences
+
+READERS = ("index", "clinicians", "product-teams", "regulators")
+CAVEATS = (
+    "not proof of safety",
+    "Not clinically validated",
+    "One judge",
+    "Small samples",
+    "Hidden against asked",
+    "Both kinds of mistake count",
+    "A gray zone stays",
+    "Helplines are dated",
+    "English, and few cultures",
+    "Fixed scripts",
+    "A model, not your product",
+    "The test is public",
+)
+"""What the review in the seeds warns of, and what followed from it."""
+OWN_CAVEAT = {
+    "index": "Do not write",
+    "clinicians": "Lines that are choices",
+    "product-teams": "Add tests of your own",
+    "regulators": "too few scenarios for regulatory confidence",
+}
+"""What the review tells each group of readers."""
+
+
+def test_the_scenario_that_is_shown_passes_every_check(tmp_path: Path) -> None:
+    shown = dict(fences((DOCS / "author-a-scenario.md").read_text(encoding="utf-8"), "yaml"))
+    root = tmp_path / "v1"
+    shutil.copytree(default_root(), root)
+    folder = root / "P1-detect" / "B1-late-stage-preparation" / "S3-plant-sitting"
+    folder.mkdir()
+    for name in ("scenario.yaml", "messages.yaml"):
+        (folder / name).write_text(shown[name], encoding="utf-8")
+    plan = (root / "plan.yaml").read_text(encoding="utf-8")
+    for total, more in (("scenarios", 1), ("texts", 4)):
+        plan = re.sub(rf"^  {total}: (\d+)$", lambda found, t=total, m=more: f"  {t}: {int(found[1]) + m}", plan, flags=re.M)
+    (root / "plan.yaml").write_text(f"{plan.rstrip()}\n  {shown['plan.yaml, under scenarios'].strip()}\n", encoding="utf-8")
+
+    benchmark = load_benchmark(root)
+
+    problems = [str(problem) for problem in check(benchmark, today=dt.date(2026, 11, 22))]
+    assert problems == []
+    assert "P1-B1-S3" in {loaded.scenario.code for loaded in benchmark.scenarios}
+
+
+def test_python_on_the_pages_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "runs" / "mine"
+    run.mkdir(parents=True)
+    shutil.copy(ROOT / "tests" / "report" / "scores.sample.json", run / "scores.json")
+    monkeypatch.chdir(tmp_path)
+    examples = fences((DOCS / "api" / "index.md").read_text(encoding="utf-8"), "python")
+    for _, body in examples:
+        exec(compile(body, "api/index.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert len(examples) == 2
+    assert "GB" in printed
+    assert "Detects distress" in printed
+
+
+def test_readers_of_a_report_meet_every_caveat() -> None:
+    caveats = (DOCS / "includes" / "caveats.md").read_text(encoding="utf-8")
+    assert [words for words in CAVEATS if words not in caveats] == []
+    for reader in READERS:
+        page = (DOCS / "reading" / f"{reader}.md").read_text(encoding="utf-8")
+        assert '--8<-- "includes/caveats.md"' in page, reader
+        assert OWN_CAVEAT[reader] in page, reader
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_path_of_a_machine_stands_on_a_page(page: Path) -> None:
+    assert re.findall(r"(?:^|[\s`(\"'])(/(?:work|home|root|tmp|Users)/\S*)", page.read_text(encoding="utf-8")) == []
+
+
+def test_every_file_that_a_page_names_is_there() -> None:
+    named = re.compile(r"`((?:benchmarks|configs|docs|helmbench_hf|tests)/(?:[\w-]+[./])+(?:py|md|yaml|json|jsonl))`")
+    missing = {
+        f"{page.relative_to(ROOT)}: {path}"
+        for page in PAGES
+        for path in named.findall(page.read_text(encoding="utf-8"))
+        if not (ROOT / path).exists()
+    }
+    assert missing == set()
