@@ -23,15 +23,15 @@ def fences(text: str, *languages: str) -> list[tuple[str, str]]:
     return [(found["title"] or "", found["body"]) for found in FENCE.finditer(text) if found["language"] in languages]
 
 
-def typed(text: str) -> Iterator[list[str]]:
-    """The arguments of each `helmbench` that a reader would type from the code blocks of a page."""
+def typed(text: str, program: str = "helmbench") -> Iterator[list[str]]:
+    """The arguments of each call of a program that a reader would type from the code blocks of a page."""
     for _, body in fences(text, "sh", "bash", "console", ""):
         for line in body.replace("\\\n", " ").splitlines():
-            if "helmbench " not in line or line.lstrip().startswith("#"):
+            if f"{program} " not in line or line.lstrip().startswith("#"):
                 continue
             words = shlex.split(line, comments=True)
-            if "helmbench" in words:
-                words = words[words.index("helmbench") + 1 :]
+            if program in words:
+                words = words[words.index(program) + 1 :]
                 end = next((place for place, word in enumerate(words) if word in ENDS), len(words))
                 yield words[:end]
 
