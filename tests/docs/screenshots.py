@@ -19,7 +19,7 @@ MARK = """() => {
     font: 'bold 15px sans-serif', padding: '6px 12px'});
   document.body.append(mark);
 }"""
-SHOTS = {"report-top": "", "report-trade-off": "#trade-off", "report-gap": "#gap"}
+SHOTS = {"report-top": "", "report-incidents": "#incidents", "report-trade-off": "#trade-off", "report-gap": "#gap"}
 """By file, the section that is shown; the first is the top of the page."""
 SHOW = """section => {
   document.querySelector('nav.contents').style.display = 'none';

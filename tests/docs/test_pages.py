@@ -72,6 +72,14 @@ def test_python_on_the_pages_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "Detects distress" in printed
 
 
+def test_each_section_of_the_report_is_explained() -> None:
+    template = (ROOT / "helmbench_hf" / "report" / "templates" / "report.html.j2").read_text(encoding="utf-8")
+    page = (DOCS / "reading" / "index.md").read_text(encoding="utf-8")
+    sections = re.findall(r'<li><a href="#[\w-]+">([^<]+)</a></li>', template)
+    assert len(sections) >= 9
+    assert [name for name in sections if f"| {name} |" not in page] == []
+
+
 def test_readers_of_a_report_meet_every_caveat() -> None:
     caveats = (DOCS / "includes" / "caveats.md").read_text(encoding="utf-8")
     assert [words for words in CAVEATS if words not in caveats] == []
