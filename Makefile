@@ -26,9 +26,9 @@ demo: .venv/ready
 	$(BIN)/helmbench plan --model demo --design smoke --block-size 32
 	$(BIN)/helmbench run --run $(RUN) --model demo --judge demo --design smoke
 
-# The site, in site/: a broken link or a page outside the navigation is an error.
+# The site, in site/: a broken link or a page outside the navigation is an error. With --quiet, --strict counts no warning.
 docs: .venv/ready
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # A browser test needs Chromium, which no Python package brings. Where this may install Debian packages, it does.
 chromium:

@@ -36,7 +36,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
             pytest.fail(sentence)
         pytest.skip(sentence)
     out = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(out)]
+    # no --quiet: --strict counts only the warnings that are logged
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(out)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
