@@ -115,7 +115,7 @@ def test_a_run_on_it_says_so_in_manifest_and_scores(real_built: tuple[Path, Buil
         path.write_text(json.dumps({**json.loads(path.read_text()), "private": private}))
         run = RunFolder(tmp_path / f"run-{private}")
         loaded = load_cases("smoke", str(folder))
-        run_policy("task-only", loaded, run)
+        run_policy("refuse-all", loaded, run)
         write_scores(run.root)
         dataset, provenance = run.manifest()["dataset"], json.loads(run.scores.read_text())["provenance"]
         assert dataset["private"] is private
