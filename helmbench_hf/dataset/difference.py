@@ -43,6 +43,8 @@ class Count:
     def __str__(self) -> str:
         before, after = ("none" if rows is None else str(rows) for rows in (self.before, self.after))
         rows = f"{after} rows" if before == after else f"{before} -> {after} rows"
+        if self.before is None or self.after is None:
+            return f"{self.config:16} {self.split:8} {rows}"
         return f"{self.config:16} {self.split:8} {rows}, content {'changed' if self.changed else 'the same'}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
@@ -10,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from helmbench_hf.dataset.build import Built
 from tests.dataset.test_source import git
 from tests.support.hub import OTHER, OWNER, TOKENS, Fault, Hub
+from tests.support.hub_ask import CDN
 from tests.support.tree import HIDDEN, Tree, plant
 
 REPO = "helmbench/v1"
@@ -219,3 +222,20 @@ print(json.dumps([found, load_dataset({REPO!r}, revision="v0.0.1")["test"].num_r
         assert found[config] == expected
     assert default == said["configs"]["core"]["test"]["rows"]
     assert {request.host for request in hub.requests[before:]} == {"127.0.0.1"}
+
+
+def test_a_file_on_another_host_is_fetched_without_the_token(built: tuple[Path, Built], tmp_path: Path) -> None:
+    """Large files of the Hub come from a host to which it redirects."""
+    with Hub(lfs=True, cdn=True) as hub:
+        repo = hub.repo(REPO, private=True)
+        files = {path.relative_to(built[0]).as_posix(): path.read_bytes() for path in built[0].rglob("*") if path.is_file()}
+        hub.objects |= {hashlib.sha256(content).hexdigest(): content for content in files.values()}
+        repo.tags["v0.0.1"] = repo.commit(repo.refs["refs/heads/main"], files, "files", "", OWNER)
+        done = loaded(hub, tmp_path, "v0.0.1", user=OWNER)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["rows"] == sum(len(rows) for rows in built[1].rows["full"].values())
+        assert hub.hosts == {"127.0.0.1", CDN}
+        assert {each.token for each in hub.requests if each.host == CDN} == {None}
+        assert {each.token for each in hub.requests if each.host != CDN} >= {TOKENS[OWNER]}
+        assert TOKENS[OWNER] not in done.stdout + done.stderr
+        assert loaded(hub, tmp_path / "nobody", "v0.0.1").returncode == 3

@@ -19,7 +19,7 @@ from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from tests.support import hub_reads, hub_writes
-from tests.support.hub_ask import Ask, RefusalError, Reply
+from tests.support.hub_ask import CDN, Ask, RefusalError, Reply
 from tests.support.hub_repos import Repo
 
 OWNER, OTHER = "helmbench", "alice"
@@ -58,6 +58,8 @@ class Hub:
     """`with Hub() as hub:` listens on 127.0.0.1. Users own the namespace of their name; None is nobody."""
 
     lfs: bool = False
+    cdn: bool = False
+    """Whether LFS files are on another host, to which the Hub redirects."""
     repos: dict[tuple[str, str], Repo] = field(default_factory=dict)
     objects: dict[str, bytes] = field(default_factory=dict)
     requests: list[Request] = field(default_factory=list)
@@ -160,6 +162,9 @@ class _Handler(BaseHTTPRequestHandler):
         request = Request(self.command, host, url.path, url.query, headers)
         with self.hub.lock:
             self.hub.requests.append(request)
+            if self.hub.cdn and host == CDN:
+                self._send(Reply(200, self.hub.objects[url.path[1:]], {"Content-Type": "application/octet-stream"}))
+                return
             if f"http://{host}:{port}" != self.hub.endpoint:
                 self._send(Reply(502, {"error": f"{host} is not this Hub"}))
                 return

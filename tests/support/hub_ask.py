@@ -12,6 +12,8 @@ from tests.support.hub_repos import Repo
 if TYPE_CHECKING:
     from tests.support.hub import Hub
 
+CDN = "cdn.invalid"
+"""The host that large files come from."""
 ID = r"([^/]+/[^/]+)"
 API = rf"/api/(models|datasets|spaces)/{ID}"
 FILES = rf"/(?:(datasets|spaces)/)?{ID}"

@@ -6,7 +6,7 @@ import hashlib
 import re
 from urllib.parse import parse_qs, unquote
 
-from tests.support.hub_ask import API, FILES, Ask, RefusalError, Reply, commit_of, repo_of, signed_in
+from tests.support.hub_ask import API, CDN, FILES, Ask, RefusalError, Reply, commit_of, repo_of, signed_in
 from tests.support.hub_repos import DATE, Json, blob_oid
 
 
@@ -24,6 +24,9 @@ def _resolve(ask: Ask, kinds: str | None, name: str, revision: str, path: str) -
         return Reply(404, {"error": "Entry not found"}, {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": sha})
     oid = hashlib.sha256(content).hexdigest() if repo.is_lfs(path) else blob_oid(content)
     headers = {"X-Repo-Commit": sha, "ETag": f'"{oid}"', "Accept-Ranges": "bytes", "Content-Type": "application/octet-stream"}
+    if ask.hub.cdn and repo.is_lfs(path):
+        linked = {"Location": f"http://{CDN}/{oid}", "X-Linked-Etag": f'"{oid}"', "X-Linked-Size": str(len(content))}
+        return Reply(302, b"", {"X-Repo-Commit": sha, **linked})
     asked = re.match(r"bytes=(\d+)-(\d*)", ask.headers.get("range", ""))
     if asked is None or ask.method == "HEAD":
         return Reply(200, content, headers)
