@@ -12,7 +12,7 @@ from helmbench_hf.content.load import Benchmark, ContentError, default_root, loa
 from helmbench_hf.dataset.build import Built, build
 from helmbench_hf.dataset.holdout import HoldoutError, check_holdout
 from helmbench_hf.dataset.load import DatasetError
-from helmbench_hf.dataset.publish import PublishError, Release, prepare, publish
+from helmbench_hf.dataset.publish import PublishError, Release, check_tag, prepare, publish
 from helmbench_hf.dataset.source import SourceError, build_inputs, clean_commit
 
 REFUSALS = (ContentError, FileExistsError, DatasetError, HoldoutError, PublishError, SourceError)
@@ -25,6 +25,7 @@ def main() -> int:
         source = clean_commit(build_inputs(options.content)) if options.push else ""
         benchmark = _benchmark(options)
         if options.push:
+            check_tag(options.tag, benchmark.file.version)
             # a folder of its own: what is published is this build and no file that lay there before
             with tempfile.TemporaryDirectory(prefix="helmbench-release-") as name:
                 built = build(benchmark, folder := Path(name) / "dataset", gated=options.gated)

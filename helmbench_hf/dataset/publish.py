@@ -65,7 +65,7 @@ def prepare(api: HfApi, release: Release) -> tuple[Published, Difference]:
     Raises PublishError with what stands against the release, and DatasetError where the folder is not what its manifest says.
     """
     manifest = check_folder(release.folder)
-    _check_tag(release.tag, manifest["version"])
+    check_tag(release.tag, manifest["version"])
     published = read_published(api, release.repo)
     if release.tag in published.tags:
         raise PublishError(
@@ -118,7 +118,8 @@ def redacted(text: str, api: HfApi | None = None) -> str:
     return re.sub(r"hf_[A-Za-z0-9]{4,}", "hf_...", text)
 
 
-def _check_tag(tag: str, version: str) -> None:
+def check_tag(tag: str, version: str) -> None:
+    """Raises PublishError unless the tag is that of the version."""
     if not re.fullmatch(r"v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)", tag):
         raise PublishError(f"{redacted(tag)} is no tag of a version; write --tag vX.Y.Z, here v{version}")
     if tag != f"v{version}":
