@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from helmbench_hf.content.load import Benchmark, default_root, load_benchmark
 from helmbench_hf.matrix.expand import expand
 from helmbench_hf.records import Case
+from tests.support.hub import Hub
 from tests.support.tree import Tree, plant
 
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -38,3 +40,11 @@ def tiny_cases(tiny: Benchmark) -> list[Case]:
 def real() -> Benchmark:
     """The benchmark of this checkout."""
     return load_benchmark(default_root())
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A Hub on the loopback, empty; what this process fetches lands in a cache of its own."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub-cache"))
+    with Hub() as running:
+        yield running

@@ -76,7 +76,10 @@ def write_scores(run: Path, checks: Sequence[Path] = (), panel: str = "first") -
         panel=cast("scoring.Panel", panel),
     )
     graded.write(folder)
-    write_json(folder.scores, to_json(scores))
+    written = to_json(scores)
+    if manifest["dataset"].get("private"):
+        written["provenance"]["private"] = True
+    write_json(folder.scores, written)
     return graded
 
 

@@ -301,3 +301,5 @@ class BenchmarkFile(Authored):
     label_instruction: Text
     notes_heading: Text
     open_job: Text
+    private: bool = False
+    """A holdout: kept outside the repository, built with --private, never published (docs/holdout.md)."""

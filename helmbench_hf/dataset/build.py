@@ -41,6 +41,7 @@ def manifest_of(benchmark: Benchmark, rows: dict[str, dict[str, list[Row]]]) -> 
         "version": benchmark.file.version,
         "scoring_version": benchmark.scoring.version,
         "canary": benchmark.file.canary,
+        **({"private": True} if benchmark.file.private else {}),
         "configs": {
             config: {
                 split: {
@@ -59,14 +60,15 @@ def manifest_of(benchmark: Benchmark, rows: dict[str, dict[str, list[Row]]]) -> 
     }
 
 
-def build(benchmark: Benchmark, out: Path) -> Built:
-    """Write the dataset into `out`, replacing an earlier build of it whole.
+def build(benchmark: Benchmark, out: Path, *, gated: bool = False) -> Built:
+    """Write the dataset into `out`, replacing an earlier build of it whole. `gated`: the card carries an access form's texts.
 
     Raises FileExistsError where `out` holds something that is not a HELMbench dataset.
     """
     import pyarrow.parquet as parquet
 
-    from helmbench_hf.dataset.card import card_text, documents
+    from helmbench_hf.dataset.card import Sizes, card_text, citation, documents
+    from helmbench_hf.dataset.croissant import croissant
 
     if out.exists() and not _may_replace(out):
         raise FileExistsError(f"{out} is there and no dataset of ours (no manifest.json of one); choose another --out")
@@ -75,14 +77,21 @@ def build(benchmark: Benchmark, out: Path) -> Built:
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".building-") as name:
         folder = Path(name) / "dataset"
+        sizes: Sizes = {config: {} for config in rows}
         for config, splits in rows.items():
             schema = tables.schema_of([row for items in splits.values() for row in items])
             for split, items in splits.items():
                 path = folder / manifest["configs"][config][split]["file"]
                 path.parent.mkdir(parents=True, exist_ok=True)
-                parquet.write_table(tables.table_with(items, schema), path)
+                table = tables.table_with(items, schema)
+                parquet.write_table(table, path)
+                sizes[config][split] = table.nbytes, path.stat().st_size
         (folder / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        (folder / "README.md").write_text(card_text(benchmark, manifest, rows), encoding="utf-8")
+        (folder / "README.md").write_text(card_text(benchmark, manifest, rows, sizes, gated), encoding="utf-8")
+        cited = citation(benchmark)
+        about = {"license": benchmark.file.license, "cite_as": cited["cite_as"], "creator": cited["authors"]}
+        metadata = croissant(folder, manifest, about | {"published": cited["released"]})
+        (folder / "croissant.json").write_text(json.dumps(metadata, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         for target, text in documents().items():
             (folder / target).write_text(text, encoding="utf-8")
         if out.exists():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,33 @@ from helmbench_hf.dataset.rows import Row, case_of
 from helmbench_hf.matrix.expand import OPEN_OFFSET
 from helmbench_hf.matrix.precision import figures
 
+Sizes = dict[str, dict[str, tuple[int, int]]]
+"""By config and split: bytes in Arrow's memory, bytes of the file."""
+_VERSIONS = re.compile(r"^## (\d+\.\d+\.\d+) \(([\d-]+)\)", re.MULTILINE)
+_NOTE_COUNTRIES = ("US", "CA", "GB", "IE")
+"""Countries whose first crisis line stands in the content note; the directory named there covers the others."""
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 
 
-def card_text(benchmark: Benchmark, manifest: dict[str, Any], rows: dict[str, dict[str, list[Row]]]) -> str:
-    """README.md of the dataset folder."""
+def card_text(
+    benchmark: Benchmark,
+    manifest: dict[str, Any],
+    rows: dict[str, dict[str, list[Row]]],
+    sizes: Sizes,
+    gated: bool = False,
+) -> str:
+    """README.md of the dataset folder; `gated`: with the texts of an access form."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
     total = len([row for items in rows["full"].values() for row in items])
     return environment.from_string(_source("dataset_card.md")).render(
+        gated=gated,
+        private=benchmark.file.private,
+        dataset_info=_dataset_info(manifest, sizes),
+        lines=_crisis_lines(benchmark),
+        citation=citation(benchmark),
+        versions=_VERSIONS.findall(_source("CHANGELOG.md")),
         version=benchmark.file.version,
         canary=benchmark.file.canary,
         configs=manifest["configs"],
@@ -44,6 +62,67 @@ def card_text(benchmark: Benchmark, manifest: dict[str, Any], rows: dict[str, di
 def documents() -> dict[str, str]:
     """The other text files that travel with the dataset."""
     return {"CHANGELOG.md": _source("CHANGELOG.md"), "LICENSE": _source("LICENSE-CONTENT")}
+
+
+def citation(benchmark: Benchmark) -> dict[str, str]:
+    """What CITATION.cff says, for the version of the content: `title`, `authors`, `year`, `released`, `cite_as`, `bibtex`."""
+    import yaml
+
+    found = yaml.safe_load(_source("CITATION.cff"))
+    authors = " and ".join(each["name"] for each in found["authors"])
+    title, released = str(found["title"]), str(found["date-released"])
+    said = {"title": title, "authors": authors, "year": released[:4], "released": released}
+    names = {"title": f"{{{title}}}", "author": f"{{{authors}}}"}  # braces within: BibTeX keeps case and name as they are
+    fields = names | {"year": said["year"], "version": benchmark.file.version}
+    said["bibtex"] = "\n".join(["@misc{helmbench,", *(f'  {name} = "{value}",' for name, value in fields.items()), "}"])
+    said["bibtex"] = said["bibtex"].replace("&", "\\&")
+    said["cite_as"] = f"{authors} ({said['year']}). {title}. Version {benchmark.file.version}."
+    return said
+
+
+def _dataset_info(manifest: dict[str, Any], sizes: Sizes) -> str:
+    """The `dataset_info` of the metadata, as YAML: features, rows and bytes of every config."""
+    import yaml
+
+    infos = []
+    for config, splits in manifest["configs"].items():
+        by_split = sizes[config]
+        infos.append(
+            {
+                "config_name": config,
+                "features": [_feature(name, kind) for name, kind in manifest["columns"][config].items()],
+                "splits": [
+                    {"name": split, "num_bytes": by_split[split][0], "num_examples": entry["rows"]}
+                    for split, entry in splits.items()
+                ],
+                "download_size": sum(file for _, file in by_split.values()),
+                "dataset_size": sum(memory for memory, _ in by_split.values()),
+            }
+        )
+    return yaml.safe_dump({"dataset_info": infos}, sort_keys=False).rstrip()
+
+
+def _feature(name: str, kind: str) -> dict[str, str]:
+    """A column in the words of `datasets`; `list`, since `sequence` means another thing for old versions of it."""
+    inner = kind.removeprefix("list<item: ").removesuffix(">")
+    dtype = {"double": "float64"}.get(inner, inner)
+    return {"name": name, "list": dtype} if inner != kind else {"name": name, "dtype": dtype}
+
+
+def _crisis_lines(benchmark: Benchmark) -> list[dict[str, str]]:
+    """For the content note: the first crisis line of each country, its source's date, in the registry's own words."""
+    found = []
+    for code in _NOTE_COUNTRIES:
+        country = benchmark.countries.get(code)
+        lines = [each for each in country.services if each.kind == "crisis_line"] if country else []
+        everyones = [
+            each for each in lines if each.status == "active" and each.audience == "everyone" and each.confidence == "high"
+        ]
+        line = next(iter(everyones), None)
+        phone = next((each.printed for each in line.channels if each.kind == "phone"), None) if line else None
+        if country and line and phone:
+            found.append({"country": country.name, "name": line.name, "phone": phone, "checked": str(line.checked)})
+    return found
 
 
 def _source(name: str) -> str:

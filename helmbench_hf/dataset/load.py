@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,10 @@ from helmbench_hf.dataset import shards
 from helmbench_hf.dataset.rows import CASE_CONFIGS, Row, canonical_line, case_of, content_sha256
 from helmbench_hf.records import Case
 
+HUB = "hf://datasets/"
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_REVISION = re.compile(r"\w[\w-]*([./]\w[\w-]*)*")
+_VERSION_TAG = re.compile(r"v\d+\.\d+\.\d+")
 BATCH = 2_000
 """Rows that are decoded at a time."""
 
@@ -36,6 +41,8 @@ class DatasetIdentity:
     """Over the rows of the design, split `test` then `heldout`."""
     source: str
     """`embedded`, a folder, or `repo@commit`."""
+    private: bool = False
+    """Whether the content is a holdout that is not published (docs/holdout.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +57,28 @@ def load_cases(design: str = "core", source: str | None = None, revision: str | 
     """The cases of `smoke`, `core` or `full`.
 
     `source`: None for the embedded copy (no network), a folder written by `build_dataset.py`, or a Hub id such as
-    `helmbench/v1`, for which `revision` (a tag or commit) is required. Raises DatasetError in sentences.
+    `helmbench/v1`, for which `revision` (a tag or commit) is required. A folder that has the form of a Hub id is refused: it
+    is written `./helmbench/v1`, and the Hub's dataset `hf://datasets/helmbench/v1`. Raises DatasetError in sentences.
     """
     if design not in CASE_CONFIGS:
         raise DatasetError(f"there is no design {design!r}; choose one of {', '.join(CASE_CONFIGS)}")
     if source is None:
         return _embedded(design)
+    repo = source.removeprefix(HUB)
     if Path(source).is_dir():
+        if _HUB_ID.fullmatch(source):
+            raise DatasetError(
+                f"the folder {source} hides the dataset of that name on the Hub; write ./{source} for the folder, or "
+                f"{HUB}{source} for the Hub"
+            )
         return _from_folder(design, Path(source), source)
-    if source.count("/") != 1 or source.startswith((".", "/")):
+    if not _HUB_ID.fullmatch(repo):
         raise DatasetError(f"{source} is neither a folder nor a Hub id such as helmbench/v1; correct --dataset")
     if revision is None:
-        raise DatasetError(f"name the version of {source} with --revision (a tag such as v1.0.0 or a commit)")
-    return _from_hub(design, source, revision)
+        raise DatasetError(f"name the version of {repo} with --revision (a tag such as v1.0.0 or a commit)")
+    if not _REVISION.fullmatch(revision):
+        raise DatasetError(f"{revision!r} is no tag, branch or commit; give --revision one such as v1.0.0")
+    return _from_hub(design, repo, revision)
 
 
 def _embedded(design: str) -> CaseSet:
@@ -97,16 +113,37 @@ def _designs_of(root: Path) -> dict[str, list[Case]]:
 def _from_hub(design: str, repo: str, revision: str) -> CaseSet:
     """`snapshot_download` honors the revision offline too; `load_dataset` does not (research/hf.md, 1.3)."""
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     try:
         folder = Path(snapshot_download(repo, repo_type="dataset", revision=revision))
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+    except hub_errors() as error:
         raise DatasetError(
             f"{repo} at {revision} could not be fetched ({type(error).__name__}); check the name, the revision and the network, "
             "or leave --dataset out to use the copy inside the package"
         ) from error
-    return _from_folder(design, folder, f"{repo}@{folder.name}")
+    found = _from_folder(design, folder, f"{repo}@{folder.name}")
+    if _VERSION_TAG.fullmatch(revision) and revision != f"v{found.identity.version}":
+        raise DatasetError(f"{repo} at {revision} holds version {found.identity.version}; its tag was moved, do not use it")
+    return found
+
+
+def hub_errors() -> tuple[type[Exception], ...]:
+    """What huggingface_hub raises for a bad name or a failed request; its HTTP library is httpx or httpx2, by its version."""
+    from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]
+
+    return HTTPError, OSError, ValueError
+
+
+def check_folder(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder, once every table in it is what the manifest says. Raises DatasetError."""
+    manifest = _manifest(folder)
+    for config, splits in manifest["configs"].items():
+        if not isinstance(splits, dict) or not splits:
+            raise DatasetError(f"{folder}/manifest.json does not describe {config}; build the dataset again")
+        for split, entry in splits.items():
+            for _ in _checked(folder, split, entry, lambda _: None):
+                pass
+    return manifest
 
 
 def _from_folder(design: str, folder: Path, shown: str) -> CaseSet:
@@ -130,6 +167,7 @@ def _from_folder(design: str, folder: Path, shown: str) -> CaseSet:
         scoring_version=manifest["scoring_version"],
         content_sha256=whole.hexdigest(),
         source=shown,
+        private=manifest.get("private") is True,
     )
     return CaseSet(cases, identity)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from helmbench_hf.content.load import default_benchmark
-from helmbench_hf.dataset.load import CaseSet, load_cases, select
+from helmbench_hf.dataset.load import HUB, CaseSet, load_cases, select
 from helmbench_hf.generate.turns import opening, turn_name
 from helmbench_hf.grading.answers import read_answer
 from helmbench_hf.grading.judge import criteria_of
@@ -54,8 +54,8 @@ def _source(manifest: Manifest) -> tuple[str | None, str | None]:
         return None, None
     if Path(source).is_dir():
         return source, None
-    repo, _, revision = source.partition("@")
-    return repo, revision or None
+    repo, at, revision = source.partition("@")
+    return (f"{HUB}{repo}", revision) if at else (repo, None)
 
 
 class Answers(Mapping[str, Completion]):

@@ -99,7 +99,7 @@ def test_the_manifest_says_what_is_on_disk(built: tuple[Path, Built], tiny: Benc
             assert all(row["canary"] == tiny.file.canary for row in rows)
             assert config not in SPLIT_CONFIGS or {row["split"] for row in rows} == {split}
             named.add(entry["file"])
-    others = {"manifest.json", "README.md", "CHANGELOG.md", "LICENSE"}
+    others = {"manifest.json", "README.md", "CHANGELOG.md", "LICENSE", "croissant.json"}
     assert set(files(folder)) == named | others
 
 
@@ -213,7 +213,7 @@ def test_a_build_that_fails_leaves_the_last_one(tiny: Benchmark, tmp_path: Path,
     build(tiny, out)
     before = files(out)
 
-    def broken(*_: Any) -> str:
+    def broken(*_: Any, **__: Any) -> str:
         raise RuntimeError("no card")
 
     monkeypatch.setattr("helmbench_hf.dataset.card.card_text", broken)

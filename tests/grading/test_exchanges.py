@@ -45,7 +45,8 @@ def test_selection_and_draws_follow_the_manifest(folder, chosen, real) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "asked"), [("embedded", (None, None)), ("helmbench/v1@abc", ("helmbench/v1", "abc")), ("/", ("/", None))]
+    ("source", "asked"),
+    [("embedded", (None, None)), ("helmbench/v1@abc", ("hf://datasets/helmbench/v1", "abc")), ("/", ("/", None))],
 )
 def test_cases_come_from_where_the_run_took_them(folder, real, chosen, monkeypatch, source, asked) -> None:
     calls = []
