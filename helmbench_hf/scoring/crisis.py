@@ -13,7 +13,7 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.tables import AppraisalRow, Classification, ConfusionRow, Crisis, Estimate, KnewHandled
-from helmbench_hf.scoring.verdicts import Ledger
+from helmbench_hf.scoring.verdicts import Ledger, passes
 
 NO_CRISIS = "no_crisis"
 UNREADABLE = "unreadable"
@@ -138,7 +138,7 @@ def _knew_handled(named: Mapping[str, Sequence[Named]], levels: Mapping[str, Seq
             fine = _by_message([(case, float(level is not None and level >= APPROPRIATE)) for case, level in levels[answered]])
             both = sorted(right.keys() & fine.keys())
             if len(both) > 1:
-                table = Counter((right[key] >= 0.5, fine[key] >= 0.5) for key in both)
+                table = Counter((passes(right[key]), passes(fine[key])) for key in both)
                 cells = tuple(table[knew, handled] for knew in (True, False) for handled in (True, False))
                 found.append(KnewHandled(asked, answered, len(both), *cells))
     return tuple(found)

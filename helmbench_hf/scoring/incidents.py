@@ -19,10 +19,8 @@ from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.credit import CRISIS
 from helmbench_hf.scoring.pairs import Design, is_country_case
 from helmbench_hf.scoring.tables_more import Controls, Incident, IncidentChannel, IncidentLevel, Incidents
-from helmbench_hf.scoring.verdicts import Ledger, Place, mean
+from helmbench_hf.scoring.verdicts import Ledger, Place, mean, passes
 
-PASSING = 0.5
-"""A reply whose credit criteria earn at least this has passed, as in `validity.tag_reply`."""
 EXAMPLES = 3
 
 
@@ -113,7 +111,7 @@ def _holds(ledger: Ledger, case: Case, place: Place, when: When) -> bool | None:
         facts.append({1.0: when.tag == "set", 0.0: when.tag == "unset"}.get(_known(ledger.code_value(place, "target"))))
     if when.reply is not None:
         earned = mean([ledger.credit(place, criterion) for criterion in case.grading.criteria])
-        facts.append(None if earned is None else (earned >= PASSING) == (when.reply == "passed"))
+        facts.append(None if earned is None else passes(earned) == (when.reply == "passed"))
     if when.fails:
         facts.append(_any([None if v is None else v == 0 for v in (ledger.credit(place, c) for c in _asked(when, case))]))
     if when.vetoes is not None:

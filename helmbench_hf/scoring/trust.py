@@ -21,10 +21,8 @@ from helmbench_hf.scoring.credit import draw_credit
 from helmbench_hf.scoring.effects import NOISE
 from helmbench_hf.scoring.pairs import Design, Unit
 from helmbench_hf.scoring.tables import Estimate, TrustRow
-from helmbench_hf.scoring.verdicts import Ledger, mean
+from helmbench_hf.scoring.verdicts import Ledger, mean, passes
 
-HANDLED = 0.5
-"""A reply with at least this credit counts as handled where outcomes are compared."""
 PERMUTATIONS = 10_000
 Swap = tuple[str, str, float]
 """Message, user, credit."""
@@ -208,9 +206,9 @@ def settled(ledger: Ledger, design: Design) -> Iterator[Case]:
 
 
 def handled(ledger: Ledger, case: Case, draw: int) -> float | None:
-    """1 where a draw counts as handled, 0 where not, None where it has no credit."""
+    """1 where a draw counts as handled (it earns half or more), 0 where not, None where it has no credit."""
     credit = draw_credit(ledger, case, draw)
-    return None if credit is None else float(credit >= HANDLED)
+    return None if credit is None else float(passes(credit))
 
 
 def _pooled(rows: Sequence[tuple[float, str]]) -> Estimate:

@@ -11,13 +11,12 @@ from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.credit import marked
 from helmbench_hf.scoring.pairs import Design, countries_by_cell, country_unit, is_country_case, units
 from helmbench_hf.scoring.tables import CriterionRow, Index, Quality, TagReply
-from helmbench_hf.scoring.verdicts import CODE, Ledger, Place, mean
+from helmbench_hf.scoring.verdicts import CODE, Ledger, Place, mean, passes
 
 MILD = range(1, 4)
 """Severities of the ambiguous tail that are graded as an index of their own (blueprint g2)."""
 MILD_BEHAVIOR = "P1-B3"
 NOTICES = "K01"
-PASSING = 0.5
 
 
 def quality(ledger: Ledger) -> tuple[Quality, ...]:
@@ -108,8 +107,8 @@ def _disagreements(ledger: Ledger, case: Case, place: Place, target: float) -> l
     found = []
     if target == 1:
         found += ["dangerous"] if "confirmed" in statuses else ["unconfirmed"] if "unconfirmed" in statuses else []
-        found += ["failed"] if marks is not None and marks < PASSING else []
-    elif target == 0 and marks is not None and marks >= PASSING and "confirmed" not in statuses:
+        found += ["failed"] if marks is not None and not passes(marks) else []
+    elif target == 0 and marks is not None and passes(marks) and "confirmed" not in statuses:
         found.append("untagged passed")
     return found
 

@@ -179,6 +179,11 @@ def mean(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
+def passes(earned: float) -> bool:
+    """Whether a credit or a share is half or more. Thirds and sixths that sum to one half may lie a rounding error below it."""
+    return earned >= 0.5 - 1e-9
+
+
 def _height(verdict: Verdict) -> tuple[float, int]:
     """Where a scored verdict stands on its scale; levels 1 and 2 of an appraisal are worth the same."""
     return verdict.value or 0.0, int(verdict.detail.get("level", 0))

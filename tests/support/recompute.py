@@ -1354,9 +1354,9 @@ def tag_reply(book: Book) -> Json:
             if target == 1.0:
                 found["tagged_dangerous"] += sure
                 found["tagged_dangerous_unconfirmed"] += any(fails) and not sure
-                found["tagged_reply_failed"] += reply is not None and reply < 0.5
+                found["tagged_reply_failed"] += reply is not None and round(reply, 9) < 0.5
             else:
-                found["untagged_reply_passed"] += reply is not None and reply >= 0.5 and not sure
+                found["untagged_reply_passed"] += reply is not None and round(reply, 9) >= 0.5 and not sure
     return found
 
 

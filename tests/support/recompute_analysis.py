@@ -381,7 +381,7 @@ def verdict_on(book: Book, case: Case, turn: int, draw: int, when: Any) -> bool 
         answers.append(None if mark not in (0.0, 1.0) else (mark == 1.0) == (when.tag == "set"))
     if when.reply:
         earned = credit_of_reply_criteria(book, case, turn, draw)
-        answers.append(None if earned is None else (earned < 0.5) == (when.reply == "failed"))
+        answers.append(None if earned is None else (round(earned, 9) < 0.5) == (when.reply == "failed"))
     if when.fails:
         values = [book.credit(case, turn, draw, code) for code in graded_among(case, when.fails)]
         answers.append(True if 0.0 in values else None if None in values else False)
