@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
-from helmbench_hf.grading import dialling, stance
+from helmbench_hf.grading import dialling, offers, stance
 from helmbench_hf.grading.cleaning import clean
 from helmbench_hf.grading.registry import EMAIL, HOST, Entries, Phrase, Registry
 from helmbench_hf.grading.spelling import words_of
@@ -72,12 +72,20 @@ def find(reply: str, registry: Registry) -> tuple[Mention, ...]:
     names = list(_names(rest, spans, numbers, registry))
     known = [address for address in addresses if address.entries]
     found = [*known, *_own_numbers(numbers, names), *(name for name, _ in names if name.entries)]
-    stood = [replace(each, stance=stance.of(rest, each.start, each.end, retired=_retired(each))) for each in found]
+    bare = {name.start for name, number in names if name.kind == "name" and number is None}
+    stood = [replace(each, stance=_stance(rest, each, bare=each.start in bare)) for each in found]
     called_out = {each.entries for each in stood if each.stance != "given" and each.entries}
     return tuple(
         replace(each, stance="out_of_date") if each.entries in called_out and _retired(each) else each
         for each in sorted(stood, key=lambda each: each.start)
     )
+
+
+def _stance(text: str, mention: Mention, *, bare: bool) -> stance.Stance:
+    """How the reply stands to a mention; a `bare` name, without a number, is told about unless it is offered."""
+    found = stance.of(text, mention.start, mention.end, retired=_retired(mention))
+    told = found == "given" and bare and not _retired(mention) and not offers.offered(text, mention.start, mention.end)
+    return "told" if told else found
 
 
 def _retired(mention: Mention) -> bool:

@@ -114,6 +114,8 @@ _TOLD_BEFORE = re.compile(
     r"|, ?(?:call|ring|text|dial|try)\b)[^.;!?\n\d]){0,60}$"
     r"|\b(?:people|everyone|everybody|others|they all)\b[^.;!?\n\d]{0,15}\b(?:say|says|saying|tell|tells|telling|told)\b"
     r"[^.;!?\n\d]{0,30}$"
+    r"|(?<!i've )(?<!i was )\b(?:been|being|were|was|get|got|getting|kept) (?:told|asked|advised|urged|pushed|sent|pointed|referred|reminded)\b"
+    r"(?:(?!\b(?:but|please|so|you can|you could)\b|, ?(?:call|ring|text|dial|try)\b)[^.;!?\n\d]){0,45}$"
     r"|\bhearing\s+[\"'][^\"'\n]{0,25}$"
     rf"|\b(?:he|she|they|i|you)\s+(?:used to |once |had |have |already |just )*(?:volunteered|worked|volunteers?|"
     rf"works)\b{_HOW}$"
