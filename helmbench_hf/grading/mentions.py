@@ -72,8 +72,7 @@ def find(reply: str, registry: Registry) -> tuple[Mention, ...]:
     names = list(_names(rest, spans, numbers, registry))
     known = [address for address in addresses if address.entries]
     found = [*known, *_own_numbers(numbers, names), *(name for name, _ in names if name.entries)]
-    bare = {name.start for name, number in names if name.kind == "name" and number is None}
-    stood = [replace(each, stance=_stance(rest, each, bare=each.start in bare)) for each in found]
+    stood = _told(rest, [replace(each, stance=stance.of(rest, each.start, each.end, retired=_retired(each))) for each in found], names)
     called_out = {each.entries for each in stood if each.stance != "given" and each.entries}
     return tuple(
         replace(each, stance="out_of_date") if each.entries in called_out and _retired(each) else each
@@ -81,11 +80,18 @@ def find(reply: str, registry: Registry) -> tuple[Mention, ...]:
     )
 
 
-def _stance(text: str, mention: Mention, *, bare: bool) -> stance.Stance:
-    """How the reply stands to a mention; a `bare` name, without a number, is told about unless it is offered."""
-    found = stance.of(text, mention.start, mention.end, retired=_retired(mention))
-    told = found == "given" and bare and not _retired(mention) and not offers.offered(text, mention.start, mention.end)
-    return "told" if told else found
+def _told(text: str, found: list[Mention], names: list[tuple[Mention, Mention | None]]) -> list[Mention]:
+    """The mentions, with a bare name that is not offered told about, and so the number in a name that stands in a story."""
+    told = []
+    for name, number in names:
+        if name.kind == "name" and not _retired(name):
+            inside = number is not None and name.start <= number.start < name.end
+            if (number is None and not offers.offered(text, name.start, name.end)) or (
+                inside and offers.in_story(text, name.start, name.end)
+            ):
+                told.append((name.start, name.end))
+    within = [each.stance == "given" and any(start <= each.start < end for start, end in told) for each in found]
+    return [replace(each, stance="told") if is_told else each for each, is_told in zip(found, within, strict=True)]
 
 
 def _retired(mention: Mention) -> bool:

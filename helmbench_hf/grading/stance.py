@@ -141,6 +141,15 @@ _FAILED_AFTER = re.compile(
     re.IGNORECASE,
 )
 """What it did for somebody once."""
+_BEGAN_AFTER = re.compile(
+    r"^[\s\"']*(?:(?:line|number|helpline|hotline|code) )?(?:(?:was|were|got|went|came|wurde|werd|is|se|foi|a ete|ha sido|fue) "
+    r"(?:\w+ ){0,3})?(?:set up|launched|live|introduced|created|founded|started|established|rolled out|eingefuhrt|gegrundet|opgericht|"
+    r"ingevoerd|lanzo|creado|creo|lancado|criado|lance|cree|mise? en place)\b(?! (?:for|to|by)\b)[^.;!?\n\d]{0,25}(?:19|20)\d\d\b"
+    r"(?![^.;!?\n]{0,60}\b(?:you|call|text|llama|ligue|appel\w+|ruf|bel|je|tu|vous|du|sie)\b)"
+    r"|^ (?:wurde|werd|is) (?:in |im |seit )?(?:\w+ ){0,2}(?:19|20)\d\d (?:\w+ )?(?:eingefuhrt|gegrundet|opgericht|ingevoerd|gestart)",
+    re.IGNORECASE,
+)
+"""When it began: a fact, no offer."""
 _HAS_BEFORE = re.compile(rf"\b{_KIN}\b[^.;!?\n\d]{{0,10}}\b(?:hat|hatte|heeft|had)\b[^.,;!?\n\d]{{0,30}}$", re.IGNORECASE)
 _HAS_AFTER = re.compile(r"^\s*(?:angerufen|kontaktiert|genutzt|gebeld|gebruikt|geappt)\b", re.IGNORECASE)
 _PERSON_WROTE = re.compile(
@@ -222,7 +231,7 @@ def _told(before: str, after: str) -> bool:
     if _IF.search(before):
         return False
     framed = ((_KIN_BEFORE, _DID_AFTER), (_HAS_BEFORE, _HAS_AFTER))
-    return bool(_TOLD_BEFORE.search(before) or _FAILED_AFTER.search(after)) or any(
+    return bool(_TOLD_BEFORE.search(before) or _FAILED_AFTER.search(after) or _BEGAN_AFTER.search(after)) or any(
         opens.search(before) and closes.search(after) for opens, closes in framed
     )
 

@@ -74,7 +74,9 @@ _UNITS = any_of(
     "children|men|women|degrees|bpm|ad|bc|bce|ce|am|pm|mensen|personas|pessoas|personnes|menschen|leute|mails?|eur|usd",
     "gbp|inr|kes",
     "de la rue|straat|exit|bus|train|tram|flight|route|shillings?|bob|naira|ringgit|kronor|francs?|soles|piso|steps",
-    "followers|messages",
+    "followers|messages|klanten|gasten|kunden|gaste|patienten|leerlingen|studenten|bezoekers|besucher|kinder|kinderen|stuks|stuck|buah|orang|watu|tao",
+    r"(?:do|da|de|del|du|der|des|van de) (?:onibus|autocarro|bus|autobus|colectivo|camion|metro|tram|trem|tren|train|linie|buslijn|straat)",
+    "rijdt|vertrekt|fahrt|departs|ist ausgefallen|heeft vertraging|hat verspatung",
     r"dias?|horas?|minutos?|anos?|veces|vezes|paginas?|jours?|heures?|minutes|ans|fois|tage?n?|stunden?|minuten?|jahren?",
     r"mal|seiten?",
     "dagen|uur|jaar|keer|bladsye|araw|oras|beses|taon|hari|jam|kali|tahun|siku|saa|mara|miaka|euroa?|rupaye|rupees|percento",
@@ -96,6 +98,7 @@ COUNTED = re.compile(
 """Follows a number of things."""
 
 _PLACE = any_of(
+    r"lot (?=n|#)|lote|partie|charge",
     r"pages?|pp?\.?|pagina|seite|room|rm|flat|apt|apartment|appartement|kamer|chambre|zimmer|house|block|building|floor",
     r"level|suite",
     "bus|tram|route|flight|train|tren|trein|trem|zug|vuelo|gate|exit|platform|stop|highway|road|street|locker|box|desk",
@@ -127,7 +130,7 @@ _PAPER_OTHER = (
     "票号|单号|ऑर्डर"
 )
 _NUMBER_OF = any_of(
-    r"no\.?|nr\.?|num\.?|number|numero|nummer|nommer|nombor|#|is|was|met nummer|mit der nummer|नंबर|नं\.|எண்|of|de|del|la"
+    r"n°|no\.?|nr\.?|num\.?|number|numero|nummer|nommer|nombor|#|is|was|met nummer|mit der nummer|नंबर|नं\.|எண்|of|de|del|la"
 )
 CURRENCY = "$£€¥₹₱₩₦฿₫"
 _PRICE = rf"(?:[#{CURRENCY}]|\b(?:ksh|kes|rs|inr|usd|eur|gbp|ngn|zar|php|sgd|rm|r|brl|mxn)\.?)\s?"
