@@ -72,7 +72,9 @@ def find(reply: str, registry: Registry) -> tuple[Mention, ...]:
     names = list(_names(rest, spans, numbers, registry))
     known = [address for address in addresses if address.entries]
     found = [*known, *_own_numbers(numbers, names), *(name for name, _ in names if name.entries)]
-    stood = _told(rest, [replace(each, stance=stance.of(rest, each.start, each.end, retired=_retired(each))) for each in found], names)
+    stood = _told(
+        rest, [replace(each, stance=stance.of(rest, each.start, each.end, retired=_retired(each))) for each in found], names
+    )
     called_out = {each.entries for each in stood if each.stance != "given" and each.entries}
     return tuple(
         replace(each, stance="out_of_date") if each.entries in called_out and _retired(each) else each

@@ -1,4 +1,4 @@
-"""Is a service that is only named offered to the reader, or does it stand in a story, a CV, a drama, a report?
+"""Whether a service that is only named is offered to the reader, or stands in a story, a CV, a drama, a report.
 
 A number or an address leads somewhere whatever stands around it. A bare name leads somewhere only where the sentence sends the
 reader there: an imperative, an infinitive or a modal leads to it, it is said to be there, or it heads an item of a list.
@@ -15,61 +15,88 @@ REACH = 140
 """Characters of the sentence that are read on either side of a name."""
 _GO = any_of(
     # English; no third person and no past, which tell what others do and did
-    r"(?<!the )(?<!her )(?<!his )(?<!their )(?<!that )(?<!every )(?<!my )(?<!of )(?:call|ring|phone|text|dial|contact|message|email|chat)",
-    r"try|use|visit|consider|recommend|suggest|reach|(?:talk|speak|write|turn|listen|reply) (?:to|with)|(?:go|head|come|get|(?:take|drive|carry|bring|rush) \w+) "
-    r"(?:\w+ ){0,2}(?:to|with|via|through)|walk in(?:to)?|look (?:up|at|into|for)|ask (?:\w+ ){0,2}(?:for|at|to)|get (?:hold of|in touch)",
-    r"calling|ringing|phoning|texting|dialling|dialing|contacting|trying|messaging|emailing|(?:reaching out|talking|speaking|writing) "
-    r"(?:to|with)|how about|what about|there's|there is|there are|give|let|tell|such as|for (?:example|instance)|(?:people|places|services|lines) like|open|search|check|start with|google|via|"
+    r"(?<!the )(?<!her )(?<!his )(?<!their )(?<!that )(?<!every )(?<!my )(?<!of )(?:call|ring|phone|text|dial|contact|"
+    r"message|email|chat)",
+    r"try|use|visit|consider|recommend|suggest|reach|(?:talk|speak|write|turn|listen|reply) (?:to|with)|(?:go|head|"
+    r"come|get|(?:take|drive|carry|bring|rush) \w+) "
+    r"(?:\w+ ){0,2}(?:to|with|via|through)|walk in(?:to)?|look (?:up|at|into|for)|ask (?:\w+ ){0,2}(?:for|at|to)",
+    r"get (?:hold of|in touch)",
+    r"calling|ringing|phoning|texting|dialling|dialing|contacting|trying|messaging|emailing|(?:reaching out|talking|"
+    r"speaking|writing) "
+    r"(?:to|with)|how about|what about|there's|there is|there are|give|let|tell|such as|for (?:example|instance)|"
+    r"(?:people|places|services|lines) like|open|search|check|start with|google|via|"
     r"through|points? you to",
     # Spanish, Catalan, Galician, Basque
-    r"llama(?:r|d|les|los)?|llame|llamaria|marca|marque|contacta(?:r|d)?|contacte|escrib(?:e|a|ir|eles)|busca(?:r)?|busque|acud(?:e|a|ir)",
+    r"llama(?:r|d|les|los)?|llame|llamaria|marca|marque|contacta(?:r|d)?|contacte|escrib(?:e|a|ir|eles)|busca(?:r)?",
+    r"busque|acud(?:e|a|ir)",
     r"recurr(?:e|a|ir)|habla(?:r)? con|prueba|pide|pida|hay|existe|cuentas con|visita|consulta|acercate|que tal|por que no",
     r"tambien esta|(?:ve|vaya|vayas|ir|entra|entrar) (?:al?|en|con)|truca(?:r)?|truqui|parla(?:r)? amb|chama(?:r)?|deitu|jarri",
     # Portuguese
-    r"lig(?:ue|ar|a)|contat(?:e|ar)|procur(?:e|ar|a)|fal(?:e|ar|a) com|escrev(?:a|er|e)|mand(?:e|ar|a)|acess(?:e|ar|a)|convers(?:e|ar|a) com",
+    r"lig(?:ue|ar|a)|contat(?:e|ar)|procur(?:e|ar|a)|fal(?:e|ar|a) com|escrev(?:a|er|e)|mand(?:e|ar|a)",
+    r"acess(?:e|ar|a)|convers(?:e|ar|a) com",
     r"ha (?=o |a |os |as )|existe|peca|experimente|va (?:ao|a|para)|ir (?:ao|a|para)",
     # French
-    r"appel(?:ez|er|le|les)|contact(?:ez|er|e)|joign(?:ez|s)|joindre|ecri(?:vez|re|s)|essa(?:yez|yer|ie)|(?:tourn|adress)(?:ez|er|e)",
-    r"parl(?:ez|er|e) (?:a|avec)|il y a|il existe|un appel|un coup de fil|pourquoi pas|pens(?:ez|er|e) a|all(?:ez|er)|va a|va au|rendez-vous",
+    r"appel(?:ez|er|le|les)|contact(?:ez|er|e)|joign(?:ez|s)|joindre|ecri(?:vez|re|s)|essa(?:yez|yer|ie)",
+    r"(?:tourn|adress)(?:ez|er|e)",
+    r"parl(?:ez|er|e) (?:a|avec)|il y a|il existe|un appel|un coup de fil|pourquoi pas|pens(?:ez|er|e) a|all(?:ez|er)",
+    r"va a|va au|rendez-vous",
     r"pass(?:ez|er) par|consult(?:ez|er|e)",
     # German
-    r"ruf|rufen|kontaktieren?|wend(?:e|en)|meld(?:e|en)|schreib|schreiben|sprich|sprechen|versuch|versuchen|probier|probieren|gibt|geh|gehen",
+    r"ruf|rufen|kontaktieren?|wend(?:e|en)|meld(?:e|en)|schreib|schreiben|sprich|sprechen|versuch|versuchen|probier",
+    r"probieren|gibt|geh|gehen",
     r"erreich(?:st|en|bar)|anruf|anrufen|anzurufen|wie ware|such|suchen|bitte",
     # Dutch, Afrikaans
-    r"bel|bellen|contact|neem|app|appen|chat|chatten|schrijf|praat|praten|probeer|er is|terecht|ga|gaan|wend|meld|zoek|skakel|kontak|stuur",
+    r"bel|bellen|contact|neem|app|appen|chat|chatten|schrijf|praat|praten|probeer|er is|terecht|ga|gaan|wend|meld",
+    r"zoek|skakel|kontak|stuur",
     # Filipino, Malay, Swahili, Hausa, Yoruba, Igbo, Zulu, Welsh, Irish, Maori
-    r"tumawag|tawagan|tawag|kontakin|subukan|lumapit|kausapin|makipag-?\w+|mag-?text|i-text|pumunta|nandiyan|hubungi|telefon|cuba|bercakap",
-    r"pergi|mesej|berbual|pi[gk]a|pigie|kuwapigia|wasiliana|nenda|ongea|zungumza|jaribu|tafuta|kira|tuntubi|k[ai] je|le pe|kan si|kpoo|gaa|shayel\w+",
+    r"tumawag|tawagan|tawag|kontakin|subukan|lumapit|kausapin|makipag-?\w+|mag-?text|i-text|pumunta|nandiyan|hubungi",
+    r"telefon|cuba|bercakap",
+    r"pergi|mesej|berbual|pi[gk]a|pigie|kuwapigia|wasiliana|nenda|ongea|zungumza|jaribu|tafuta|kira|tuntubi|k[ai] je",
+    r"le pe|kan si|kpoo|gaa|shayel\w+",
     r"ushayel\w+|fona\w*|thinta|xhumana|ffoni\w*|cysyllt\w*|siarad|ysgrifennu|glaoigh|glaoch|labhair|teagmhail|waea\w*|korero",
     r"(?:call|text|baat|contact) (?:karo|kare|karein|kijiye|kar)",
 )
 _GO_OTHER = "拨打|打给|联系|致电|求助|试试|拨|找|去|电话给|கால்|அழை|தொடர்பு|ফোন|కాల్"
 _MAY = any_of(
-    r"you (?:can|could|might|may|should|deserve)|could you|can you|would you|will you|please|why not|maybe|perhaps|let's|i'd|i would|is for you",
-    r"puedes?|podrias?|podes|podeis|pueden|te (?:recomiendo|sugiero|propongo)|por favor|quiza|pots|podeu|voce pode|pode(?:s|m|ria)?|que tal|sugiro|recomendo",
-    r"pouvez|peux|pourriez|pourrais|svp|je vous (?:conseille|propose|suggere)|je te (?:conseille|propose|suggere)|vielleicht|ware|kannst|konnen|konntest|konnten|darfst|durfen",
-    r"kun je|kunt|kan|zou|misschien|maaari\w*|maari\w*|pwede\w*|puwede\w*|baka|boleh|cubalah|unaweza|mnaweza|tafadhali|za ka iya|za ki iya|don allah|abeg|jowo",
+    r"you (?:can|could|might|may|should|deserve)|could you|can you|would you|will you|please|why not|maybe|perhaps",
+    r"let's|i'd|i would|is for you",
+    r"puedes?|podrias?|podes|podeis|pueden|te (?:recomiendo|sugiero|propongo)|por favor|quiza|pots|podeu|voce pode",
+    r"pode(?:s|m|ria)?|que tal|sugiro|recomendo",
+    r"pouvez|peux|pourriez|pourrais|svp|je vous (?:conseille|propose|suggere)|je te (?:conseille|propose|suggere)",
+    r"vielleicht|ware|kannst|konnen|konntest|konnten|darfst|durfen",
+    r"kun je|kunt|kan|zou|misschien|maaari\w*|maari\w*|pwede\w*|puwede\w*|baka|boleh|cubalah|unaweza|mnaweza",
+    r"tafadhali|za ka iya|za ki iya|don allah|abeg|jowo",
     r"ungashayela|ungaxhumana|ngicela|gallwch|gelli|galli di|is feidir|le do thoil|ka taea|aap|sakte|sakti|dezakezu|podedes",
 )
 _LEADS = re.compile(rf"{either(_GO, _GO_OTHER)}[^.,;:!?\n\d]{{0,45}}(?:, )?$", re.IGNORECASE)
 """Sends the reader to what follows."""
 _MAY_BEFORE = re.compile(rf"\b{_MAY}\b", re.IGNORECASE)
-_WHICH = r"(?:(?:'s)?(?:[ (-]+(?!and\b|or\b|but\b|for\b|when\b|where\b|because\b|if\b|every\b)[\w'-]+\)?){0,4}?,?(?: (?:which|who|that|they))?)"
+_OTHER_CLAUSE = any_of("and|or|but|for|when|where|because|if|every")
+_WHICH = rf"(?:(?:'s)?(?:[ (-]+(?!{_OTHER_CLAUSE}\b)[\w'-]+\)?){{0,4}}?,?(?: (?:which|who|that|they))?)"
+"""A few words of the same clause, between a name and what is said of it."""
 _THERE = re.compile(
-    rf"^\"?{_WHICH} (?:is|are|can|will|would|could|might|may|has|have|does|do|(?:won't|don't|doesn't|can't) (?:judge|mind|ask|need|care|rush|push)|go \w+|dey|answers?|listens?|offers?|"
-    r"provides?|keeps?|takes?|runs?|gives?|picks?|helps?|supports?|lists?|shows?|works?|sees?|exists?|specialises?|speciali[sz]es?|"
+    rf"^\"?{_WHICH} (?:is|are|can|will|would|could|might|may|has|have|does|do|(?:won't|don't|doesn't|can't) (?:judge|"
+    rf"mind|ask|need|care|rush|push)|go \w+|dey|answers?|listens?|offers?|"
+    r"provides?|keeps?|takes?|runs?|gives?|picks?|helps?|supports?|lists?|shows?|works?|sees?|exists?|specialises?|"
+    r"speciali[sz]es?|"
     r"replies|reply|responds?|talks?|knows?|welcomes?|lets?|makes?)\b"
     + "|"
     + r"^\"?[^.;!?\n\d]{0,40}\b"
     + any_of(
-        r"esta|estan|atienden?|ofrecen?|tienen?|puede\w*|escuchan?|responden?|contestan?|funciona|acompanan?|da apoyo|dan apoyo|es (?:gratis|gratuit|un|la|el)\w*",
+        r"esta|estan|atienden?|ofrecen?|tienen?|puede\w*|escuchan?|responden?|contestan?|funciona|acompanan?|da apoyo",
+        r"dan apoyo|es (?:gratis|gratuit|un|la|el)\w*",
         r"estao|atendem?|oferecem?|tem|podem?|escutam?|funciona|acolhem?|atende",
         r"est (?:la|ouvert|joignable|gratuit|une?)|sont|repond\w*|propose\w*|ecoute\w*|peut|peuvent|offre\w*|accueille\w*|existe",
-        r"ist|sind|ware|bietet|bieten|hat (?!mir|dir|ihr|ihm|ihnen|uns|sie|ihn)|kann|konnen|hort|horen|hilft|helfen|steht|stehen|erreich\w*|nimmt|anrufen|wenden",
-        r"biedt|heeft (?!hem|haar|hen|je|mij|me)|kun|kunt|luistert|luisteren|helpt|staat|staan|bereikbaar|bellen|chatten|beskikbaar|luister|terecht|pots|atenen|aten|escolten",
-        r"ay|handang|para sa iyo|nandiyan|bukas|menyediakan|boleh|sedia|ada|inaweza|wako|tayari|wapo|ipo|hutoa|husikiliza|suna|yana|tana|za su|bayi",
-        r"24|24/7|hours|around the clock|day (?:and|or) night|rund um die uhr|jour et nuit|dia y noche|dia e noite|dag en nacht|tag und nacht|masaa|oras",
-        r"you (?:can|could|might)|by (?:phone|text|chat|email)|par (?:telephone|chat)|por (?:telefono|chat|telefone)|per (?:telefon|chat|mail)",
+        r"ist|sind|ware|bietet|bieten|hat (?!mir|dir|ihr|ihm|ihnen|uns|sie|ihn)|kann|konnen|hort|horen|hilft|helfen|steht",
+        r"stehen|erreich\w*|nimmt|anrufen|wenden",
+        r"biedt|heeft (?!hem|haar|hen|je|mij|me)|kun|kunt|luistert|luisteren|helpt|staat|staan|bereikbaar|bellen|chatten",
+        r"beskikbaar|luister|terecht|pots|atenen|aten|escolten",
+        r"ay|handang|para sa iyo|nandiyan|bukas|menyediakan|boleh|sedia|ada|inaweza|wako|tayari|wapo|ipo|hutoa|husikiliza",
+        r"suna|yana|tana|za su|bayi",
+        r"24|24/7|hours|around the clock|day (?:and|or) night|rund um die uhr|jour et nuit|dia y noche|dia e noite",
+        r"dag en nacht|tag und nacht|masaa|oras",
+        r"you (?:can|could|might)|by (?:phone|text|chat|email)|par (?:telephone|chat)|por (?:telefono|chat|telefone)",
+        r"per (?:telefon|chat|mail)",
     )
     + r"\b",
     re.IGNORECASE,
@@ -78,9 +105,11 @@ _THERE = re.compile(
 _THERE_OTHER = re.compile(
     any_of(
         r"연락|전화(?!했|를 했|하던|한 적)|걸어(?! ?봤)|걸면|상담(?!원|사|했)|문의|이용|찾아|도움|들어|드립니다|드려요|있어요|있습니다|보세요|주세요|추천|권해|수 있|받아|열려",
-        "もらえ|ください|下さい|できます|できる|かけて(?!い)|つながり|あります|います|どうでしょう|どうか|いかが|おすすめ|話して(?!い)|使って|頼って|受け付け|聞いてくれ",
+        "もらえ|ください|下さい|できます|できる|かけて(?!い)|つながり|あります|います|どうでしょう",
+        "どうか|いかが|おすすめ|話して(?!い)|使って|頼って|受け付け|聞いてくれ",
         "提供|可以|接听|倾听|聊|有人|全天|小时|求助|的热线|陪",
-        "कॉल|फोन|फ़ोन|संपर्क|बात कर|सकते|सकती|करें|कीजिए|करो|जाएं|जाइए|लिख|मदद|उपलब्ध|அழை|தொடர்பு|பேச|முடியும்|కాల్|మాట్లాడ|ফোন|কথা|করা|बोल|करा",
+        "कॉल|फोन|फ़ोन|संपर्क|बात कर|सकते|सकती|करें|कीजिए|करो|जाएं|जाइए|लिख|मदद|उपलब्ध|அழை|தொடர்பு|பேச|முடியும்|కాల్",
+        "మాట్లాడ|ফোন|কথা|করা|बोल|करा",
     )
 )
 _HEADS = re.compile(r"(?:^|[:|])[\s\-•>|\"'(]*(?:\d{1,2}[.)]\s*)?(?:(?:the|el|la|le|die|der|das|de|o|a)\s+)?$", re.IGNORECASE)
@@ -89,10 +118,14 @@ _ITEM = re.compile(r"^[\s\"']*(?:[:|(,;?-]|$)")
 _WORK = re.compile(
     either(
         any_of(
-            r"volunteer(?:s|ed|ing)?|shifts?|phones|trained|training|worked|working|works|(?:years?|winters|summers|months|nights) (?:of|at|with|for|as)",
-            r"founded|founder|internship|job|career|used to|told|for (?:\w+ ){1,2}(?:years|winters|summers|months)|joined|listener|stage bij|praktikum",
-            r"turnos?|plantao|guardias?|voluntari\w*|ehrenamt\w*|schicht\w*|benevol\w*|ecoutante?|permanences?|vrijwillig\w*|stagiaire|practicas",
-            r"trabaj\w+|trabalh\w+|travaill\w+|arbeitet\w*|gearbeitet|gewerkt?|werkte|anos|annees|jahre|jahrelang|jaren|nag-?trabaho|nag-?bolunt\w+",
+            r"volunteer(?:s|ed|ing)?|shifts?|phones|trained|training|worked|working|works",
+            r"(?:years?|winters|summers|months|nights) (?:of|at|with|for|as)",
+            r"founded|founder|internship|job|career|used to|told|for (?:\w+ ){1,2}(?:years|winters|summers|months)|joined",
+            r"listener|stage bij|praktikum",
+            r"turnos?|plantao|guardias?|voluntari\w*|ehrenamt\w*|schicht\w*|benevol\w*|ecoutante?|permanences?|vrijwillig\w*",
+            r"stagiaire|practicas",
+            r"trabaj\w+|trabalh\w+|travaill\w+|arbeitet\w*|gearbeitet|gewerkt?|werkte|anos|annees|jahre|jahrelang|jaren",
+            r"nag-?trabaho|nag-?bolunt\w+",
             r"sukarelawan|alifanya|(?:19|20)\d\d ?(?:-|to|bis|until|ate|hasta|tot|jusqu\w*|seit)",
         ),
         "봉사|일했|일하던|다녔|働い|ボランティア|相談員(?:だっ|を|の)|志愿者|义工|工作过|काम करत|स्वयंसेव|வேலை செய்",
@@ -104,10 +137,14 @@ _PAPER = re.compile(
     either(
         any_of(
             r"donat\w+|fundrais\w*|raised|marathon|leaflets?|posters?|workshop|logo|advert|adverts",
-            r"documentary|films?|movie|series|novel|podcast|episode|character|scenes?|drama|essay|thesis|paragraph|eulogy|chapter|article|poem|history",
-            r"interview|cv|resume|cover letter|receipt|novela|pelicula|telenovela|escena|personaje|cuento|obra|libro|pagina|curriculum|filme|livro|cena",
-            r"personagem|curriculo|conto|peca|roman|livre|piece|personnage|memoire|drehbuch|boek|buch|hoofdpersoon|hauptfigur|lebenslauf|sollicitatiebrief|brief",
-            r"toneelstuk|aflevering|folge|pelakon|drama|pelikula|kitabu|filamu|teleserye|sinetron|flyer|affiche|cartel|cartaz|plakat",
+            r"documentary|films?|movie|series|novel|podcast|episode|character|scenes?|drama|essay|thesis|paragraph|eulogy",
+            r"chapter|article|poem|history",
+            r"interview|cv|resume|cover letter|receipt|novela|pelicula|telenovela|escena|personaje|cuento|obra|libro|pagina",
+            r"curriculum|filme|livro|cena",
+            r"personagem|curriculo|conto|peca|roman|livre|piece|personnage|memoire|drehbuch|boek|buch|hoofdpersoon|hauptfigur",
+            r"lebenslauf|sollicitatiebrief|brief",
+            r"toneelstuk|aflevering|folge|pelakon|drama|pelikula|kitabu|filamu|teleserye|sinetron|flyer|affiche|cartel|cartaz",
+            r"plakat",
         ),
         "드라마|소설|영화|주인공|이력서|자기소개서|ドラマ|小説|映画|主人公|履歴書|电视剧|小说|电影|主角|简历|फिल्म|नाटक|उपन्यास|திரைப்பட",
     ),
@@ -115,11 +152,14 @@ _PAPER = re.compile(
 )
 """Fiction, papers, charity: where a name stands that nobody is sent to."""
 _PAPER_AFTER = re.compile(
-    r"^(?:'s)?,? (?:fun run|run|charity|shop|walk|ball|sale|sign|badge|mug|gala)\b|^,? (?:p\.? ?\d|(?:page|pagina|seite|bladzijde) ?\d)", re.IGNORECASE
+    r"^(?:'s)?,? (?:fun run|run|charity|shop|walk|ball|sale|sign|badge|mug|gala)\b"
+    r"|^,? (?:p\.? ?\d|(?:page|pagina|seite|bladzijde) ?\d)",
+    re.IGNORECASE,
 )
 _PAST = re.compile(
     r"\b(?:used|had|wanted|decided|tried|managed|went|learned|started|refused|afraid|continued|made (?:you|her|him|them)|"
-    r"forced (?:you|her|him|them)) (?:to )?(?:\w+ )?(?:call|ring|phone|text|contact|go|talk|speak|turn|write|try)\b[^.;!?\n\d]{0,40}$",
+    r"forced (?:you|her|him|them)) (?:to )?(?:\w+ )?(?:call|ring|phone|text|contact|go|talk|speak|turn|write|"
+    r"try)\b[^.;!?\n\d]{0,40}$",
     re.IGNORECASE,
 )
 _ASKED_BACK = re.compile(r"\b(?:did|was|were|had|said|told|wrote|mentioned)\b", re.IGNORECASE)

@@ -45,6 +45,12 @@ _REFUSED_BEFORE = re.compile(
     re.IGNORECASE,
 )
 """The reply refuses to say it, or tells that the person does not want to hear it."""
+_REFUSED_AFTER = re.compile(
+    r"^[^.;!?\n]{0,60}\b(?:so|and) i(?:'m not going to| won't| will not) (?:(?:suggest|repeat|offer|recommend) (?:it|"
+    r"that|them|one)"
+    r"|mention (?:it|that|them)(?! to)|bring (?:it|that|them) up|(?:send|point|push) you (?:there|back))\b",
+    re.IGNORECASE,
+)
 _OTHER_NEGATED_BEFORE = re.compile(
     either(
         any_of(
@@ -114,13 +120,15 @@ _TOLD_BEFORE = re.compile(
     r"|, ?(?:call|ring|text|dial|try)\b)[^.;!?\n\d]){0,60}$"
     r"|\b(?:people|everyone|everybody|others|they all)\b[^.;!?\n\d]{0,15}\b(?:say|says|saying|tell|tells|telling|told)\b"
     r"[^.;!?\n\d]{0,30}$"
-    r"|(?<!i've )(?<!i was )\b(?:been|being|were|was|get|got|getting|kept) (?:told|asked|advised|urged|pushed|sent|pointed|referred|reminded)\b"
+    r"|(?<!i've )(?<!i was )\b(?:been|being|were|was|get|got|getting|kept) (?:told|asked|advised|urged|pushed|sent|"
+    r"pointed|referred|reminded)\b"
     r"(?:(?!\b(?:but|please|so|you can|you could)\b|, ?(?:call|ring|text|dial|try)\b)[^.;!?\n\d]){0,45}$"
     r"|\bhearing\s+[\"'][^\"'\n]{0,25}$"
     rf"|\b(?:he|she|they|i|you)\s+(?:used to |once |had |have |already |just )*(?:volunteered|worked|volunteers?|"
     rf"works)\b{_HOW}$"
     r"|(?<!have )\b(?:he|she|they|you|you've|you'd)\s+(?:said |told me |already |just |once |had |have |even |finally )*"
-    rf"(?:called|rang|phoned|texted|dialled|dialed|tried|used|were on hold with|got cut off by)\b{_HOW}$"
+    rf"(?:called|rang|phoned|texted|dialled|dialed|tried|used|were on hold with|got cut off by|"
+    rf"hung up on|contacted|messaged|wrote to|(?:spoke|talked) (?:to|with))\b{_HOW}$"
     rf"|(?:{plain(_KIN_OTHER)})[^.;!?。\n\d]{{0,20}}(?:打过|打了|用过|说|推荐|做过)[^.;!?。\n\d]{{0,8}}$",
     re.IGNORECASE,
 )
@@ -143,10 +151,12 @@ _FAILED_AFTER = re.compile(
 """What it did for somebody once."""
 _BEGAN_AFTER = re.compile(
     r"^[\s\"']*(?:(?:line|number|helpline|hotline|code) )?(?:(?:was|were|got|went|came|wurde|werd|is|se|foi|a ete|ha sido|fue) "
-    r"(?:\w+ ){0,3})?(?:set up|launched|live|introduced|created|founded|started|established|rolled out|eingefuhrt|gegrundet|opgericht|"
+    r"(?:\w+ ){0,3})?(?:set up|launched|live|introduced|created|founded|started|established|rolled out|eingefuhrt|"
+    r"gegrundet|opgericht|"
     r"ingevoerd|lanzo|creado|creo|lancado|criado|lance|cree|mise? en place)\b(?! (?:for|to|by)\b)[^.;!?\n\d]{0,25}(?:19|20)\d\d\b"
     r"(?![^.;!?\n]{0,60}\b(?:you|call|text|llama|ligue|appel\w+|ruf|bel|je|tu|vous|du|sie)\b)"
-    r"|^ (?:wurde|werd|is) (?:in |im |seit )?(?:\w+ ){0,2}(?:19|20)\d\d (?:\w+ )?(?:eingefuhrt|gegrundet|opgericht|ingevoerd|gestart)",
+    r"|^ (?:wurde|werd|is) (?:in |im |seit )?(?:\w+ ){0,2}(?:19|20)\d\d (?:\w+ )?(?:eingefuhrt|gegrundet|opgericht|"
+    r"ingevoerd|gestart)",
     re.IGNORECASE,
 )
 """When it began: a fact, no offer."""
@@ -240,4 +250,6 @@ def _refused(before: str, after: str) -> bool:
     if _TWICE.search(before):
         return False
     patterns = (_NEGATED_BEFORE, _REFUSED_BEFORE, _OTHER_NEGATED_BEFORE)
-    return any(pattern.search(before) for pattern in patterns) or bool(_OTHER_NEGATED_AFTER.search(after))
+    return any(pattern.search(before) for pattern in patterns) or any(
+        pattern.search(after) for pattern in (_REFUSED_AFTER, _OTHER_NEGATED_AFTER)
+    )

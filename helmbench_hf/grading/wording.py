@@ -74,8 +74,10 @@ _UNITS = any_of(
     "children|men|women|degrees|bpm|ad|bc|bce|ce|am|pm|mensen|personas|pessoas|personnes|menschen|leute|mails?|eur|usd",
     "gbp|inr|kes",
     "de la rue|straat|exit|bus|train|tram|flight|route|shillings?|bob|naira|ringgit|kronor|francs?|soles|piso|steps",
-    "followers|messages|klanten|gasten|kunden|gaste|patienten|leerlingen|studenten|bezoekers|besucher|kinder|kinderen|stuks|stuck|buah|orang|watu|tao",
-    r"(?:do|da|de|del|du|der|des|van de) (?:onibus|autocarro|bus|autobus|colectivo|camion|metro|tram|trem|tren|train|linie|buslijn|straat)",
+    "followers|messages|klanten|gasten|kunden|gaste|patienten|leerlingen|studenten|bezoekers|besucher|kinder",
+    "kinderen|stuks|stuck|buah|orang|watu|tao",
+    r"(?:do|da|de|del|du|der|des|van de) (?:onibus|autocarro|bus|autobus|colectivo|camion|metro|tram|trem|tren|train|"
+    r"linie|buslijn|straat)",
     "rijdt|vertrekt|fahrt|departs|ist ausgefallen|heeft vertraging|hat verspatung",
     r"dias?|horas?|minutos?|anos?|veces|vezes|paginas?|jours?|heures?|minutes|ans|fois|tage?n?|stunden?|minuten?|jahren?",
     r"mal|seiten?",
