@@ -146,6 +146,29 @@ LABELLED = re.compile(
 PAPER = re.compile(rf"(?:(?:\b{_PAPER}|{plain(_PAPER_OTHER)}){_LED}|{_PRICE})$", re.IGNORECASE)
 """The same for a number as long as a telephone number: `Night Desk: 0700 555 013` is one of a desk, an order has its own."""
 
+KIN = any_of(
+    "mum|mom|mother|dad|father|parents?|aunt|auntie|uncle|cousin|brother|sister|friend|mate|neighbo[u]?r|colleague",
+    "coworker|boss|gran",
+    "grandmother|grandfather|grandma|grandpa|nan|wife|husband|partner|girlfriend|boyfriend|flatmate|roommate|son",
+    "daughter|teacher|nurse",
+    "ex|someone|somebody|stranger|tia|tio|prima|primo|amiga|amigo|hermana|hermano|irma|irmao|vecin[oa]|vizinh[oa]|madre",
+    "padre|mae|pai",
+    "amie?|tante|oncle|soeur|frere|voisine?|mere|pere|cousine?|collegue|schwester|bruder|freundin|freund|nachbarin",
+    "nachbar|mutter|vater",
+    "onkel|kollegin|kollege|zus|broer|vriendin|vriend|buurvrouw|buurman|moeder|vader|oom|collega|suster|kate|tita|tito",
+    "kapatid|pinsan",
+    "grand-mere|grand-pere|grossmutter|grossvater|oma|opa|abuel[oa]|companer[oa]|av[oa]|nonna|lola|lolo|nanay|tatay",
+    "bibi|babu|mama|baba|nenek",
+    "kaibigan|kakak|abang|kawan|ibu|dada|rafiki",
+)
+KIN_OTHER = (
+    "할머니|할아버지|친구|언니|오빠|누나|형|동생|엄마|어머니|아버지|아빠|이모|고모|삼촌|사촌|선배|후배|동료|지인|남편|아내|이웃|友人|"
+    "友達|母|父|姉|妹|兄|弟|"
+    "おば|おじ|知人|同僚|先輩|祖母|祖父|奶奶|爷爷|朋友|姐姐|妹妹|哥哥|弟弟|妈妈|爸爸|阿姨|叔叔|同事|表姐|表哥|邻居|दोस्त|बहन|भाई|माँ|पिता|"
+    "चाचा|मौसी|पड़ोसी|தோழி|நண்பர்"
+)
+"""People about whom a reply tells a story."""
+
 OBSOLETE = re.compile(
     either(
         any_of(
