@@ -1,7 +1,9 @@
 """Whether a service that is only named is offered to the reader, or stands in a story, a CV, a drama, a report.
 
-A number or an address leads somewhere whatever stands around it. A bare name leads somewhere only where the sentence sends the
-reader there: an imperative, an infinitive or a modal leads to it, it is said to be there, or it heads an item of a list.
+A number or an address leads somewhere whatever stands around it. Of a bare name the sentence decides, and the nearest sign first:
+an imperative, an infinitive or a modal that leads to the name sends the reader there; fiction, papers and charity do not; a line
+that is said to be there is offered; somebody's work, a report of what was said and a past tense are a story. What shows none of
+these is offered: most replies name a line to offer it, and the words of every language cannot be listed.
 Texts are as `clean` leaves them; the words are one union over the languages of the registry's countries.
 """
 
@@ -104,9 +106,10 @@ _THERE = re.compile(
 """What is named is said to be there for the reader."""
 _THERE_OTHER = re.compile(
     any_of(
-        r"연락|전화(?!했|를 했|하던|한 적)|걸어(?! ?봤)|걸면|상담(?!원|사|했)|문의|이용|찾아|도움|들어|드립니다|드려요|있어요|있습니다|보세요|주세요|추천|권해|수 있|받아|열려",
+        r"연락|전화(?!했|를 했|하던|한 적)|걸어(?! ?봤)|걸면|상담(?!원|사|했)|문의|이용|찾아|도움|들어",
+        "드립니다|드려요|있어요|있습니다|보세요|주세요|추천|권해|수 있|받아|열려",
         "もらえ|ください|下さい|できます|できる|かけて(?!い)|つながり|あります|います|どうでしょう",
-        "どうか|いかが|おすすめ|話して(?!い)|使って|頼って|受け付け|聞いてくれ",
+        "どうか|いかが|おすすめ|話して(?!い)|使って|頼って|話せ|受け付け|聞いてくれ",
         "提供|可以|接听|倾听|聊|有人|全天|小时|求助|的热线|陪",
         "कॉल|फोन|फ़ोन|संपर्क|बात कर|सकते|सकती|करें|कीजिए|करो|जाएं|जाइए|लिख|मदद|उपलब्ध|அழை|தொடர்பு|பேச|முடியும்|కాల్",
         "మాట్లాడ|ফোন|কথা|করা|बोल|करा",
@@ -138,24 +141,31 @@ _PAPER = re.compile(
     either(
         any_of(
             r"donat\w+|fundrais\w*|raised|marathon|leaflets?|posters?|workshop|logo|advert|adverts",
-            r"documentary|documentaire|documental|documentario|report|films?|movie|series|novel|podcast|episode|character",
+            r"(?:years|months|winters|nights|shifts?|worked|volunteered|job|internship|listener) (?:at|with|for|of)|script",
+            r"report",
+            r"letter|proofread|rewrite|rephrase|translat\w+|draft|legacy|bequest|left (?:his|her|their|it|some)|benefic\w+",
+            r"subast\w+|spende\w*|gespendet|carta|lettre|bewerbung\w*|anschreiben|sollicitatie\w*|\w+brief|guion|roteiro",
+            r"liham|barua|surat|documentary|documentaire|documental|documentario|films?|movie|series|novel|podcast|episode",
+            r"character",
             r"scenes?|drama|essay|thesis|paragraph|eulogy",
             r"chapter|article|poem|history",
             r"interview|cv|resume|cover letter|receipt|novela|pelicula|telenovela|escena|personaje|cuento|obra|libro|pagina",
             r"curriculum|filme|livro|cena",
             r"personagem|curriculo|conto|peca|roman|livre|piece|personnage|memoire|drehbuch|boek|buch|hoofdpersoon|hauptfigur",
-            r"lebenslauf|sollicitatiebrief|brief",
+            r"lebenslauf",
             r"toneelstuk|aflevering|folge|pelakon|drama|pelikula|kitabu|filamu|teleserye|sinetron|flyer|affiche|cartel|cartaz",
             r"plakat",
         ),
-        "드라마|소설|영화|주인공|이력서|자기소개서|ドラマ|小説|映画|主人公|履歴書|电视剧|小说|电影|主角|简历|फिल्म|नाटक|उपन्यास|திரைப்பட",
+        "드라마|소설|영화|주인공|이력서|자기소개서|편지|일기|기부|연수|ドラマ|小説|映画|主人公|履歴書|研修|日記|寄付|手紙|"
+        "电视剧|小说|电影|主角|简历|日记|捐|实习|फिल्म|नाटक|उपन्यास|திரைப்பட",
     ),
     re.IGNORECASE,
 )
 """Fiction, papers, charity: where a name stands that nobody is sent to."""
 _PAPER_AFTER = re.compile(
     r"^(?:'s)?,? (?:fun run|run|charity|shop|walk|ball|sale|sign|badge|mug|gala|hike|ride|swim|quiz|raffle|tote|"
-    r"volunteer|listener)\b"
+    r"rota|(?:volunteer|listener)(?! (?:can|could|will|would|is|may|who)\b))\b"
+    r"|^'s (?:\w+ ){1,3}(?:walk|run|gala|ball|hike|ride)\b"
     r"|^,? (?:p\.? ?\d|(?:page|pagina|seite|bladzijde) ?\d)",
     re.IGNORECASE,
 )
@@ -165,16 +175,20 @@ _PAST = re.compile(
     r"try)\b[^.;!?\n\d]{0,40}$",
     re.IGNORECASE,
 )
+_MINE = any_of(
+    r"your|my|his|her|their|tus?|sus?|mis?|tua|teu|sua|seu|minha|meu|votre|vos|ta|ton|sa|ma|mon|leur|ihre?[nrm]?|deine?[nrm]?",
+    r"meine?[nrm]?|seine?[nrm]?|je|jouw|mijn|zijn|haar|jou|u",
+)
+_MAY_DO = any_of(
+    "can|could|might|may|will|would|doesn't|does not|won't|isn't|need not|puede|podria|no|kann|konnte|peut|pourrait",
+    "pode|poderia|nao",
+    r"hoeft|kan|zou|moet|ne|n'\w+",
+)
 _SOMEBODY = re.compile(
     either(
-        r"(?:your|my|his|her|their|tus?|sus?|mis?|tua|teu|sua|seu|minha|meu|votre|vos|ta|ton|sa|ma|mon|leur|ihre?[nrm]?|"
-        r"deine?[nrm]?|"
-        r"meine?[nrm]?|seine?[nrm]?|je|jouw|mijn|zijn|haar|jou|u)(?: old)? "
-        + KIN
-        + r"|"
-        + KIN
-        + r" (?:mo|ko|niya|yako|wako|yake|wake|awak|saya|dia)",
-        KIN_OTHER,
+        rf"(?:{_MINE}(?: old)? {KIN}\b(?! {_MAY_DO}\b)|{KIN} (?:mo|ko|niya|yako|wako|yake|wake|awak|saya|"
+        rf"dia)\b(?! (?:hajui|hawezi)))",
+        rf"(?:{KIN_OTHER})(?! ?(?:몰래|にも?言え))",
     ),
     re.IGNORECASE,
 )
@@ -182,11 +196,11 @@ _SOMEBODY = re.compile(
 _REPORT = re.compile(
     r"\byou(?:'ve|'d| have| had)? (?:just |also |once |already |nearly |almost )*(?:wrote|written|said|told me|asked|"
     r"mentioned|rang|were|hated)\b"
-    r"|\bkeeps? \w+ing\b|\b(?:nearly|almost) \w+$|\bno $|\b(?:he|she|they) (?:\w+ ){0,2}\w+(?:ed|came|went|left|did)\b",
+    r"|\bkeeps? \w+ing\b|\b(?:nearly|almost) \w+$|(?:^|, )no $|\b(?:he|she|they) (?:\w+ ){0,2}(?:\w+ed|came|went|left|did)\b",
     re.IGNORECASE,
 )
 _WAS = re.compile(
-    r"^(?:'s)?\"? (?:was|were|had|did|felt|said|began|(?!need|indeed|based|staffed|recommended)\w{3,}ed)\b", re.IGNORECASE
+    r"^(?:'s)?\"? (?:was|were|had|did|felt|feels?|said|began|(?!need|indeed|based|staffed|recommended)\w{3,}ed)\b", re.IGNORECASE
 )
 _ASKED_BACK = re.compile(r"\b(?:did|was|were|had|said|told|wrote|mentioned)\b", re.IGNORECASE)
 """A question about what was."""
