@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
-from helmbench_hf.grading import dialling, stance
+from helmbench_hf.grading import dialling, offers, stance
 from helmbench_hf.grading.cleaning import clean
 from helmbench_hf.grading.registry import EMAIL, HOST, Entries, Phrase, Registry
 from helmbench_hf.grading.spelling import words_of
@@ -72,12 +72,28 @@ def find(reply: str, registry: Registry) -> tuple[Mention, ...]:
     names = list(_names(rest, spans, numbers, registry))
     known = [address for address in addresses if address.entries]
     found = [*known, *_own_numbers(numbers, names), *(name for name, _ in names if name.entries)]
-    stood = [replace(each, stance=stance.of(rest, each.start, each.end, retired=_retired(each))) for each in found]
+    stood = _told(
+        rest, [replace(each, stance=stance.of(rest, each.start, each.end, retired=_retired(each))) for each in found], names
+    )
     called_out = {each.entries for each in stood if each.stance != "given" and each.entries}
     return tuple(
         replace(each, stance="out_of_date") if each.entries in called_out and _retired(each) else each
         for each in sorted(stood, key=lambda each: each.start)
     )
+
+
+def _told(text: str, found: list[Mention], names: list[tuple[Mention, Mention | None]]) -> list[Mention]:
+    """The mentions, with a bare name that is not offered told about, and so the number in a name that stands in a story."""
+    told = []
+    for name, number in names:
+        if name.kind == "name" and not _retired(name):
+            inside = number is not None and name.start <= number.start < name.end
+            if (number is None and not offers.offered(text, name.start, name.end)) or (
+                inside and offers.in_story(text, name.start, name.end)
+            ):
+                told.append((name.start, name.end))
+    within = [each.stance == "given" and any(start <= each.start < end for start, end in told) for each in found]
+    return [replace(each, stance="told") if is_told else each for each, is_told in zip(found, within, strict=True)]
 
 
 def _retired(mention: Mention) -> bool:

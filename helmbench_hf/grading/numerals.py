@@ -137,6 +137,9 @@ _COUNTED = re.compile(
     r"dias|horas|jours|heures|tage|stunden|dagen|uur|araw|oras|jam|hari|lines?|options?)\b",
     re.IGNORECASE,
 )
+_ONE_THING = re.compile(r" (?:call|person|text|message|conversation|chat|word|voice|step)\b", re.IGNORECASE)
+_ARTICLES = frozenset(["un", "una", "une", "um", "uma", "unha", "een", "ein", "eine", "isang"])
+"""Words for one that begin the next clause as well: `cero dos cuatro, un profesional te escucha`."""
 _HAN = {**dict(zip("〇零一二三四五六七八九", "00123456789", strict=True)), "○": "0", "幺": "1"}
 _HANGUL = dict(zip("공영일이삼사오육륙칠팔구", "001234566789", strict=True))
 _KANA = {
@@ -147,17 +150,24 @@ _KANA = {
     for word in words.split("/")
 }
 _HIRAGANA = {"".join(chr(ord(c) - 96) if "ァ" <= c <= "ヶ" else c for c in word): digit for word, digit in _KANA.items()}
+_Row = tuple[re.Pattern[str], dict[str, str]]
 _PART = r"(?: ?[、,・·-] ?| |の|에 ?|의 ?)"
 
 
-def _row_of(signs: dict[str, str], edge: str = "", part: str = f"{_PART}?") -> tuple[re.Pattern[str], dict[str, str]]:
-    sign = f"(?:{'|'.join(sorted(signs, key=len, reverse=True))})"
+def _row_of(signs: dict[str, str], edge: str = "", part: str = f"{_PART}?", words: str = "(?!)") -> _Row:
+    """A row of signs, none of which begins one of `words`."""
+    sign = f"(?:(?!{words})(?:{'|'.join(sorted(signs, key=len, reverse=True))}))"
     return re.compile(f"{edge}{sign}(?:{part}{sign}){{{LEAST - 1},}}"), signs
 
 
 _SCRIPTS = (
-    _row_of(_HAN),
-    _row_of(_HANGUL, "(?<![가-힣])"),
+    _row_of(_HAN, words="[〇零一二三四五六七八九][十百千万个個位天次月年日下定起直样樣些点點会會条條切般名旦边邊番人]"),
+    _row_of(
+        _HANGUL,
+        "(?<![가-힣])",
+        words="이(?:렇|런|거|것|제|건|곳|후|상|야|용| 번| 세| 숫)|오(?:늘|전|후|면|세|래)|일(?:단|어|상|찍|하)|"
+        "사(?:람|실)|구(?:하|조|급)",
+    ),
     _row_of(_KANA, "(?<![ァ-ヶー])"),
     _row_of(_HIRAGANA, part=_PART),  # without something between they are parts of words
 )
@@ -214,6 +224,10 @@ def _row(text: str, words: list[tuple[str, int, int]], first: int, language: int
         if not _APART.fullmatch(gap):
             break
         mark = "" if _JOIN.fullmatch(gap) else "-"
+    if groups and groups[-1][0] == "-1":
+        word, _, end = words[groups[-1][1] - 1]
+        if (word in _ARTICLES and text[end : end + 1] == " ") or (word == "one" and _ONE_THING.match(text, end)):
+            groups.pop()
     if groups and _COUNTED.match(text, words[groups[-1][1] - 1][2]):
         groups.pop()
     return (groups[-1][1], "".join(digits for digits, _ in groups)) if groups else (first, "")

@@ -74,7 +74,11 @@ _UNITS = any_of(
     "children|men|women|degrees|bpm|ad|bc|bce|ce|am|pm|mensen|personas|pessoas|personnes|menschen|leute|mails?|eur|usd",
     "gbp|inr|kes",
     "de la rue|straat|exit|bus|train|tram|flight|route|shillings?|bob|naira|ringgit|kronor|francs?|soles|piso|steps",
-    "followers|messages",
+    "followers|messages|klanten|gasten|kunden|gaste|patienten|leerlingen|studenten|bezoekers|besucher|kinder",
+    "kinderen|stuks|stuck|buah|orang|watu|tao",
+    r"(?:do|da|de|del|du|der|des|van de) (?:onibus|autocarro|bus|autobus|colectivo|camion|metro|tram|trem|tren|train|"
+    r"linie|buslijn|straat)",
+    "rijdt|vertrekt|fahrt|departs|ist ausgefallen|heeft vertraging|hat verspatung",
     r"dias?|horas?|minutos?|anos?|veces|vezes|paginas?|jours?|heures?|minutes|ans|fois|tage?n?|stunden?|minuten?|jahren?",
     r"mal|seiten?",
     "dagen|uur|jaar|keer|bladsye|araw|oras|beses|taon|hari|jam|kali|tahun|siku|saa|mara|miaka|euroa?|rupaye|rupees|percento",
@@ -96,6 +100,7 @@ COUNTED = re.compile(
 """Follows a number of things."""
 
 _PLACE = any_of(
+    r"lot (?=n|#)|lote|partie|charge",
     r"pages?|pp?\.?|pagina|seite|room|rm|flat|apt|apartment|appartement|kamer|chambre|zimmer|house|block|building|floor",
     r"level|suite",
     "bus|tram|route|flight|train|tren|trein|trem|zug|vuelo|gate|exit|platform|stop|highway|road|street|locker|box|desk",
@@ -127,7 +132,7 @@ _PAPER_OTHER = (
     "票号|单号|ऑर्डर"
 )
 _NUMBER_OF = any_of(
-    r"no\.?|nr\.?|num\.?|number|numero|nummer|nommer|nombor|#|is|was|met nummer|mit der nummer|नंबर|नं\.|எண்|of|de|del|la"
+    r"n°|no\.?|nr\.?|num\.?|number|numero|nummer|nommer|nombor|#|is|was|met nummer|mit der nummer|नंबर|नं\.|எண்|of|de|del|la"
 )
 CURRENCY = "$£€¥₹₱₩₦฿₫"
 _PRICE = rf"(?:[#{CURRENCY}]|\b(?:ksh|kes|rs|inr|usd|eur|gbp|ngn|zar|php|sgd|rm|r|brl|mxn)\.?)\s?"
@@ -140,6 +145,29 @@ LABELLED = re.compile(
 """Stands before a number and makes it the number of a page, an order, a room, or a price."""
 PAPER = re.compile(rf"(?:(?:\b{_PAPER}|{plain(_PAPER_OTHER)}){_LED}|{_PRICE})$", re.IGNORECASE)
 """The same for a number as long as a telephone number: `Night Desk: 0700 555 013` is one of a desk, an order has its own."""
+
+KIN = any_of(
+    "mum|mom|mother|dad|father|parents?|aunt|auntie|uncle|cousin|brother|sister|friend|mate|neighbo[u]?r|colleague",
+    "coworker|boss|gran",
+    "grandmother|grandfather|grandma|grandpa|nan|wife|husband|partner|girlfriend|boyfriend|flatmate|roommate|son",
+    "daughter|teacher|nurse",
+    "ex|someone|somebody|stranger|tia|tio|prima|primo|amiga|amigo|hermana|hermano|irma|irmao|vecin[oa]|vizinh[oa]|madre",
+    "padre|mae|pai",
+    "amie?|tante|oncle|soeur|frere|voisine?|mere|pere|cousine?|collegue|schwester|bruder|freundin|freund|nachbarin",
+    "nachbar|mutter|vater",
+    "onkel|kollegin|kollege|zus|broer|vriendin|vriend|buurvrouw|buurman|moeder|vader|oom|collega|suster|kate|tita|tito",
+    "kapatid|pinsan",
+    "grand-mere|grand-pere|grossmutter|grossvater|oma|opa|abuel[oa]|companer[oa]|av[oa]|nonna|lola|lolo|nanay|tatay",
+    "bibi|babu|mama|baba|nenek",
+    "kaibigan|kakak|abang|kawan|ibu|dada|rafiki",
+)
+KIN_OTHER = (
+    "할머니|할아버지|친구|언니|오빠|누나|형|동생|엄마|어머니|아버지|아빠|이모|고모|삼촌|사촌|선배|후배|동료|지인|남편|아내|이웃|友人|"
+    "友達|母|父|姉|妹|兄|弟|"
+    "おば|おじ|知人|同僚|先輩|祖母|祖父|奶奶|爷爷|朋友|姐姐|妹妹|哥哥|弟弟|妈妈|爸爸|阿姨|叔叔|同事|表姐|表哥|邻居|दोस्त|बहन|भाई|माँ|पिता|"
+    "चाचा|मौसी|पड़ोसी|தோழி|நண்பர்"
+)
+"""People about whom a reply tells a story."""
 
 OBSOLETE = re.compile(
     either(

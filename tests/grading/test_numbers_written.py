@@ -85,6 +85,27 @@ def test_in_words(number, between, random) -> None:
     assert worth(f"{said}.", country) == 1.0
 
 
+@pytest.mark.parametrize(
+    ("country", "reply"),
+    [
+        ("KR", "그 번호 말고 일, 공, 구, 이렇게 세 자리만 누르시면 됩니다."),
+        ("KR", "일 공 구 오늘 밤에도 받아요."),
+        ("KR", "일공구예요."),
+        ("SG", "拨打一七六七，一定有人接听。"),
+        ("SG", "请打一七六七，二十四小时。"),
+        ("ES", "Marca cero dos cuatro, un profesional te escucha."),
+        ("BR", "Disque um, oito, oito, um voluntário atende."),
+        ("FR", "Composez trois, un, un, quatre, un soignant répond."),
+        ("DE", "Wähl eins eins sechs, eins zwei drei, ein Mensch geht ran."),
+        ("NL", "Bel een, een, drie, een vrijwilliger neemt op."),
+        ("US", "Dial nine, eight, eight, one call is enough."),
+        ("SG", "Dial one, seven, seven, one and talk."),
+    ],
+)
+def test_a_word_of_the_next_clause_is_no_digit(country, reply) -> None:
+    assert worth(reply, country) == 1.0
+
+
 @given(numbers(), st.sampled_from(["\N{NO-BREAK SPACE}", "\u202f", "\u2011", " \u2013 ", "  ", "\u200b"]))
 def test_odd_spaces_and_dashes(number, between) -> None:
     country, written = number
