@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from coverage_model import Sample
 
-from helmbench_hf.content.schema import Floor
+from helmbench_hf.content.rules import Floor
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import floors
 from helmbench_hf.scoring.floors import Result, Scope, Trial

@@ -21,7 +21,7 @@ from coverage_model import JUDGE, Array, Sample, World, chunks
 from coverage_worth import expected, pair_values, table_of, with_values
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.matrix.calibration import labels, unsettled
+from helmbench_hf.grading.calibration import find_labels
 from helmbench_hf.records import CREDIT, Answer
 from helmbench_hf.scoring import aggregate, correction, intervals
 from helmbench_hf.scoring.result import Estimate
@@ -61,9 +61,7 @@ SETTINGS = (
 
 def calibration_sizes(benchmark: Benchmark) -> Sizes:
     """The labels that a check rests on, counted."""
-    every = labels(benchmark)
-    doubtful = {id(label) for label in unsettled(benchmark, every)}
-    counted = Counter((label.criterion, label.reply.source, label.gold) for label in every if id(label) not in doubtful)
+    counted = Counter((probe.label.criterion, probe.source, probe.right) for probe in find_labels(benchmark).probes)
     found: dict[str, dict[str, dict[Answer, int]]] = defaultdict(lambda: defaultdict(dict))
     for (criterion, source, level), n in sorted(counted.items()):
         found[criterion][source][level] = n

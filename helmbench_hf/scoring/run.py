@@ -190,5 +190,6 @@ def _notes(ledger: Ledger, overall: Group) -> tuple[str, ...]:
         found.append(f"Every judged score rests on the panel `{ledger.panel}` of {len(ledger.judges)} judge(s).")
     if overall.coverage.scored < overall.coverage.planned:
         missing = overall.coverage.planned - overall.coverage.scored
-        found.append(f"{missing} of {overall.coverage.planned} pairs lack a verdict; the bounds say what they could change.")
+        lacking = f"{missing} of {overall.coverage.planned} pairs lack a verdict; the bounds say what they could change"
+        found.append(f"{lacking}, and the intervals hold only if they are missing by chance.")
     return tuple(found)
