@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -81,3 +82,52 @@ def take(
     )
     typer.echo(f"{found.cases} cases, {found.draws} answers each are scored; {found.beyond} answers are in no score")
     typer.echo(f"next: helmbench grade --run {run} --judge JUDGE, then helmbench report --run {run}")
+
+
+def siri2(
+    items: Annotated[
+        Path, typer.Option("--items", help="The remarks and replies that you hold: item, remark, reply_a, reply_b.")
+    ],
+    key: Annotated[Path, typer.Option("--key", help="The panel's ratings: item, reply (A or B), mean, sd (may be empty).")],
+    answers: Annotated[Path, typer.Option("--answers", help="What raters said: rater, item, reply, rating (-3 to 3).")],
+    as_json: Json = False,
+) -> None:
+    """Score SIRI-2 ratings against your own copy of the instrument; items and key are never part of HELMbench."""
+    from helmbench_hf.people.siri2 import load_answers, load_instrument, result
+
+    try:
+        instrument = load_instrument(items, key)
+        found = result(instrument, load_answers(answers, instrument))
+    except ours() as error:
+        fail(error)
+    typer.echo(json.dumps(found, indent=1, ensure_ascii=False) if as_json else "\n".join(_siri2_lines(found)))
+
+
+def _siri2_lines(found: dict[str, Any]) -> Iterator[str]:
+    from helmbench_hf.report.text import plain
+
+    replies = found["instrument"]["replies"]
+    yield f"{'distance':>9} {'right direction':>16} {'bias':>24}  rater (lower distance is nearer to the panel)"
+    for row in found["raters"]:
+        distance = f"{row['distance']:.2f}" if row["distance"] is not None else "-"
+        signs = f"{row['sign_accuracy']:.0%} of {row['signs_n']}" if row["sign_accuracy"] is not None else "-"
+        rated = "" if row["n"] == replies else f" (rated {row['n']} of {replies}: no score)"
+        yield f"{distance:>9} {signs:>16} {_interval(row['bias']):>24}  {plain(row['rater'], 60)}{rated}"
+    if found["group"]["n"] > 1:
+        yield f"mean distance of {found['group']['n']} raters: {_interval(found['group'])}"
+    yield "by this key:"
+    yield from (f"{score:9.2f} {name}" for name, score in found["anchors"].items() if score is not None)
+    if not found["instrument"]["published_form"]:
+        yield f"{replies} replies are not the 48 of the published form: no published score is comparable"
+        return
+    yield f"published group means, {found['published_read_in']}:"
+    for row in found["published"]:
+        n = f"; n {row['n']}" if row["n"] else ""
+        yield f"{row['score']:9.2f} {row['group']} ({row['source']}{n})"
+    yield found["caution"]
+
+
+def _interval(row: dict[str, Any]) -> str:
+    if row["value"] is None:
+        return "-"
+    return f"{row['value']:+.2f}" + (f" [{row['low']:+.2f}, {row['high']:+.2f}]" if row["low"] is not None else "")

@@ -136,5 +136,5 @@ def _write(folder: RunFolder, drawn: Plan, given: Sequence[Given], found: Intake
                 for turn, text in enumerate(texts, 1):
                     name = turn_name(code, turn, draw[code])
                     key = digest({"people": drawn.study.id, "person": each.person, "case": code, "turn": turn})
-                    journal.append(Completion(key, name, "ok", text, finish_reason=ENGINE))
+                    journal.append(Completion(key, name, "ok", text, finish_reason=f"{ENGINE} {each.person}"))
                 draw[code] += 1
