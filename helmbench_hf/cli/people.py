@@ -35,14 +35,14 @@ def export(
     """Write one self-contained web form a person, and the same as a table; import what they save."""
     from helmbench_hf.content.load import default_benchmark
     from helmbench_hf.people.forms import write_forms
-    from helmbench_hf.people.plan import PeopleError, plan, study_of
+    from helmbench_hf.people.plan import plan, study_of
 
     loaded, benchmark = load(design, dataset, revision), default_benchmark()
     try:
         study = study_of(loaded, people=people, per_person=per_person, seed=seed, per_case=per_case, only=only)
         drawn = plan(study, loaded, benchmark)
         paths = write_forms(drawn, benchmark, out)
-    except (PeopleError, *ours()) as error:
+    except ours() as error:
         fail(error)
     for path in paths:
         typer.echo(path)
@@ -66,13 +66,12 @@ def take(
     from helmbench_hf.content.load import default_benchmark
     from helmbench_hf.people.intake import study_in
     from helmbench_hf.people.intake import take as taken
-    from helmbench_hf.people.plan import PeopleError
     from helmbench_hf.run_folder import RunFolder
 
     try:
         loaded = load(study_in(files).design, dataset, revision)
         found = taken(files, RunFolder(run), loaded, default_benchmark())
-    except (PeopleError, *ours()) as error:
+    except ours() as error:
         fail(error)
     if as_json:
         typer.echo(json.dumps(asdict(found), indent=1))

@@ -18,6 +18,7 @@ from helmbench_hf.dataset.load import CaseSet, select
 from helmbench_hf.inference.keys import digest
 from helmbench_hf.matrix.expand import first_condition
 from helmbench_hf.records import Case
+from helmbench_hf.run_folder import RunError
 
 FORMAT = 1
 """Of forms and answer files."""
@@ -25,7 +26,7 @@ DIRECT = ("open_twin", "label")
 """Modes that ask outright what the others leave unasked."""
 
 
-class PeopleError(Exception):
+class PeopleError(RunError):
     """A study cannot be planned, or a file of answers cannot be used. The message is a sentence."""
 
 

@@ -129,7 +129,10 @@ PUBLISHED: tuple[Published, ...] = (
     Published("Undergraduates", 100.09, "Brown & Range 2005, Death Studies 29:207-216", 24.19, 277),
     Published("Medical students, Italy", 101.1, _PALMIERI, 20.5, 50),
 )
-READ_IN = "as collected in MattMatt27/mental-health-benchmark-tutorial (commit 69469b7), read 2026-11-22; the papers themselves were not read"
+READ_IN = (
+    "as collected in the repository MattMatt27/mental-health-benchmark-tutorial (commit 69469b7), read 2026-11-22; "
+    "the papers themselves were not read"
+)
 CAUTION = (
     "Translations, countries and sometimes items differ between these studies: hold a score against each, rank no profession."
 )
