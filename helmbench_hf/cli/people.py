@@ -130,3 +130,44 @@ def _interval(row: dict[str, Any]) -> str:
     if row["value"] is None:
         return "-"
     return f"{row['value']:+.2f}" + (f" [{row['low']:+.2f}, {row['high']:+.2f}]" if row["low"] is not None else "")
+
+
+def rate(
+    run: Annotated[Path, typer.Option("--run", help="Folder of the run whose replies are rated.")],
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder of the ratings; made where it is missing, continued where it exists.")
+    ],
+    rater: Annotated[
+        list[str] | None, typer.Option("--rater", help="Code of a rater, not a name; again for each (default: R1 and R2).")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Verdicts asked of each rater, an equal share a criterion.")] = 200,
+    criteria: Annotated[str, typer.Option("--criteria", help="Only these, e.g. K01,K02.")] = "",
+    seed: Annotated[int, typer.Option("--seed", help="Which replies, and their order.")] = 1,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port on this machine; 0: a free one.")] = 8765,
+) -> None:
+    """Serve replies to human raters, one criterion at a time, on this machine alone; Ctrl-C ends it, the same command goes on."""
+    from helmbench_hf.content.load import default_benchmark
+    from helmbench_hf.inference.journal import Journal, RunLock
+    from helmbench_hf.people.rater_app import HOST, serve
+    from helmbench_hf.people.rating import Ratings, prepare
+    from helmbench_hf.run_folder import RunFolder
+
+    benchmark, wanted = default_benchmark(), [code for code in criteria.split(",") if code]
+    try:
+        with RunLock.acquire(out):
+            raters = rater or ["R1", "R2"]
+            rated = prepare(RunFolder(run), out, benchmark, raters, limit=limit, criteria=wanted, seed=seed)
+            with Journal.open(out / "ratings", "rate") as journal:
+                ratings = Ratings(rated, benchmark, out, journal)
+
+                def ready(server: Any) -> None:
+                    address = f"http://{HOST}:{server.server_address[1]}"
+                    for secret, code in rated.links.items():
+                        typer.echo(f"{code}: {address}/{secret}")
+                    typer.echo(f"coordinator (raters must not see it): {address}/{rated.coordinator}")
+                    typer.echo(f"{len(rated.tasks)} verdicts each; Ctrl-C ends")
+
+                serve(ratings, port, ready)
+                typer.echo(f"\n{len(ratings.labels())} verdicts; next: helmbench judge check --labels {out / 'labels.csv'}")
+    except ours() as error:
+        fail(error)
