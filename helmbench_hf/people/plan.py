@@ -22,6 +22,8 @@ from helmbench_hf.run_folder import RunError
 
 FORMAT = 1
 """Of forms and answer files."""
+MOST = 10_000
+"""Cases a person, and half of the people of a study; what says more was not exported."""
 DIRECT = ("open_twin", "label")
 """Modes that ask outright what the others leave unasked."""
 
@@ -59,7 +61,10 @@ class Study:
                 raise PeopleError(
                     f"its study has the {name} {str(row[name])[:40]!r}; use the file that the form saved, as it is."
                 )
-        return Study(**row)
+        found = Study(**row)
+        if not (1 <= found.per_case <= found.people // 2 <= MOST and 1 <= found.per_person <= MOST):
+            raise PeopleError(f"its study has {found.people} people, which no export makes; use the file that the form saved.")
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,8 @@ class Plan:
 def study_of(loaded: CaseSet, *, people: int, per_person: int, seed: int, per_case: int | None, only: str | None) -> Study:
     """A study of these cases; `per_case` None spreads the answers over as many cases as there are."""
     cases = select(loaded.cases, only, None)
+    if max(people // 2, per_person) > MOST:
+        raise PeopleError(f"A study has at most {2 * MOST} people and {MOST} cases a person; give smaller numbers.")
     if people < 2:
         raise PeopleError("A study needs two people or more: twins never go to one person. Give --people 2 or more.")
     spread = per_case or max(1, min(people * per_person // len(cases), people // 2))

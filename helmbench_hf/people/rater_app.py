@@ -185,7 +185,8 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _names(self) -> tuple[str, str]:
-        port = self.server.server_address[1]
+        assert isinstance(self.server, ThreadingHTTPServer)
+        port = self.server.server_port
         return f"{HOST}:{port}", f"localhost:{port}"
 
     def _who(self) -> str | None:

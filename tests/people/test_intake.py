@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,8 @@ def _changed(row: dict[str, Any], **changes: Any) -> dict[str, Any]:
         (lambda row: _changed(row, study={**row["study"], "people": "4"}), "people '4'"),
         (lambda row: _changed(row, study={**row["study"], "people": True}), "people 'True'"),
         (lambda row: _changed(row, study=[]), "does not name its study"),
+        (lambda row: _changed(row, study={**row["study"], "people": 10**12}), "which no export makes"),
+        (lambda row: _changed(row, study={**row["study"], "per_case": 0}), "which no export makes"),
         (lambda row: _changed(row, person="nobody"), "no person 'nobody'"),
         (lambda row: _changed(row, items=[*row["items"], row["items"][0]]), "twice"),
         (lambda row: _changed(row, skipped=[row["items"][0]["id"]]), "twice"),
@@ -190,6 +193,17 @@ def _cell(value: Any) -> str:
     if isinstance(value, list):
         return "\n".join(map(_cell, value))
     return " | ".join(map(str, value.values())) if isinstance(value, dict) else str(value)
+
+
+def test_a_message_that_looks_like_a_formula_is_no_formula_in_the_table(
+    tmp_path: Path, drawn: Plan, benchmark_: Benchmark
+) -> None:
+    person = min(drawn.people)
+    cases = tuple(replace(case, system="=1+1", turns=("@SUM(A1)",) * len(case.turns)) for case in drawn.people[person])
+    write_forms(replace(drawn, people={person: cases}), benchmark_, tmp_path)
+    with (tmp_path / f"form-{person}.csv").open(encoding="utf-8", newline="") as file:
+        cells = {cell for row in list(csv.reader(file))[2:] for cell in row[2:4]}
+    assert cells == {"", " =1+1", " @SUM(A1)"}
 
 
 def test_forms_hold_no_gold(tmp_path: Path, drawn: Plan, benchmark_: Benchmark) -> None:
