@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from helmbench_hf import __version__
-from helmbench_hf.cli import content, grade, judge, judge_sheets, merge, models, plan, review, run, scores, study
+from helmbench_hf.cli import content, grade, judge, judge_sheets, merge, models, people, plan, review, run, scores, study
 
 app = typer.Typer(
     name="helmbench",
@@ -25,6 +25,9 @@ judge.app.command("sheet")(judge_sheets.sheet)
 judge.app.command("read")(judge_sheets.read)
 judge.app.command("agreement")(judge_sheets.agreement)
 app.add_typer(judge.app, name="judge")
+app.add_typer(people.app, name="people")
+app.command("rate")(people.rate)
+app.command("siri2")(people.siri2)
 app.command("show")(content.show)
 app.command("cases")(content.cases)
 app.command("models")(models.models)

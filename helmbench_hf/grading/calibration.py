@@ -20,6 +20,7 @@ from helmbench_hf.content.calibration import Gold
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.grading import rubric
 from helmbench_hf.grading.answers import Answer, read_answer
+from helmbench_hf.grading.brought import brought
 from helmbench_hf.grading.judge import JudgeError
 from helmbench_hf.grading.rubric import Exchange
 from helmbench_hf.inference.keys import digest
@@ -114,7 +115,7 @@ def find_labels(benchmark: Benchmark, criteria: Sequence[str] = (), rated: Path 
         raise JudgeError(f"The benchmark has no criterion {', '.join(unknown)}; `configs/benchmark/v1/criteria` holds them.")
     every = [label for label in labels(benchmark) if not criteria or label.criterion in criteria]
     if rated is not None:
-        return _rated(benchmark, every, rated, criteria)
+        return _rated(benchmark, [*every, *brought(benchmark, rated)], rated, criteria)
     doubtful = {id(label) for label in unsettled(benchmark, every)}
     kept = {(label.reply.code, label.criterion): label.gold for label in every if id(label) not in doubtful}
     return Labels("gold", tuple(_probes(every, kept)), {"unsettled": len(doubtful)} if doubtful else {})
@@ -157,7 +158,10 @@ def _rated(benchmark: Benchmark, every: Sequence[Label], path: Path, criteria: S
         if criteria and pair[1] not in criteria:
             continue
         if pair not in by_pair:
-            raise JudgeError(f"{where}: {pair[0]} under {pair[1]} is no label of the calibration set; take the row out.")
+            raise JudgeError(
+                f"{where}: {pair[0]} under {pair[1]} is no label of the calibration set; take the row out, "
+                "or keep `replies.jsonl` of `helmbench rate` beside the labels."
+            )
         said = next((each for each in allowed(benchmark, pair[1]) if each == verdict), None)
         if said is None or not rater:
             raise JudgeError(f"{where}: a row needs a rater and one of {', '.join(allowed(benchmark, pair[1]))}; correct it.")

@@ -1,0 +1,173 @@
+"""`helmbench people export | import`, `rate`, `siri2`: people answer, rate, and sit an instrument."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from helmbench_hf.cli.content import Dataset, Design, Json, Only, Revision, fail, load
+from helmbench_hf.cli.run import ours
+
+app = typer.Typer(help="The human baseline: people answer the cases that models answer.", no_args_is_help=True)
+
+
+@app.command("export")
+def export(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the forms, one a person.")],
+    people: Annotated[int, typer.Option("--people", min=1, help="Number of people.")],
+    per_person: Annotated[int, typer.Option("--per-person", min=1, help="Cases for each.")],
+    design: Design = "core",
+    seed: Annotated[int, typer.Option("--seed", help="Who gets what, in which order.")] = 1,
+    per_case: Annotated[
+        int | None,
+        typer.Option(
+            "--per-case", min=1, help="People who answer each chosen case (default: spread over as many cases as can be)."
+        ),
+    ] = None,
+    dataset: Dataset = None,
+    revision: Revision = None,
+    only: Only = None,
+) -> None:
+    """Write one self-contained web form a person, and the same as a table; import what they save."""
+    from helmbench_hf.content.load import default_benchmark
+    from helmbench_hf.people.forms import write_forms
+    from helmbench_hf.people.plan import plan, study_of
+
+    loaded, benchmark = load(design, dataset, revision), default_benchmark()
+    try:
+        study = study_of(loaded, people=people, per_person=per_person, seed=seed, per_case=per_case, only=only)
+        drawn = plan(study, loaded, benchmark)
+        paths = write_forms(drawn, benchmark, out)
+    except ours() as error:
+        fail(error)
+    for path in paths:
+        typer.echo(path)
+    loads = [len(cases) for cases in drawn.people.values()]
+    each = str(min(loads)) if min(loads) == max(loads) else f"{min(loads)} or {max(loads)}"
+    typer.echo(f"study {study.id}: {len(drawn.cases)} cases, each for {study.per_case} of {people} people; {each} cases a person")
+    typer.echo("Before a form goes out: call or open every helpline that it shows, and have somebody whom people can reach.")
+
+
+@app.command("import")
+def take(
+    files: Annotated[list[Path], typer.Argument(help="What people handed in, all of a study at once (.json or .csv).")],
+    run: Annotated[Path, typer.Option("--run", help="A new run folder.")],
+    dataset: Dataset = None,
+    revision: Revision = None,
+    as_json: Json = False,
+) -> None:
+    """Take people's answers as a run, to be graded, scored and compared like a model's."""
+    from dataclasses import asdict
+
+    from helmbench_hf.content.load import default_benchmark
+    from helmbench_hf.people.intake import study_in
+    from helmbench_hf.people.intake import take as taken
+    from helmbench_hf.run_folder import RunFolder
+
+    try:
+        loaded = load(study_in(files).design, dataset, revision)
+        found = taken(files, RunFolder(run), loaded, default_benchmark())
+    except ours() as error:
+        fail(error)
+    if as_json:
+        typer.echo(json.dumps(asdict(found), indent=1))
+        return
+    typer.echo(
+        f"{found.people} people answered {found.answers} of {found.asked}: {found.skipped} skipped, {found.unfinished} begun"
+    )
+    typer.echo(f"{found.cases} cases, {found.draws} answers each are scored; {found.beyond} answers are in no score")
+    typer.echo(f"next: helmbench grade --run {run} --judge JUDGE, then helmbench report --run {run}")
+
+
+def siri2(
+    items: Annotated[
+        Path, typer.Option("--items", help="The remarks and replies that you hold: item, remark, reply_a, reply_b.")
+    ],
+    key: Annotated[Path, typer.Option("--key", help="The panel's ratings: item, reply (A or B), mean, sd (may be empty).")],
+    answers: Annotated[Path, typer.Option("--answers", help="What raters said: rater, item, reply, rating (-3 to 3).")],
+    as_json: Json = False,
+) -> None:
+    """Score SIRI-2 ratings against your own copy of the instrument; items and key are never part of HELMbench."""
+    from helmbench_hf.people.siri2 import load_answers, load_instrument, result
+
+    try:
+        instrument = load_instrument(items, key)
+        found = result(instrument, load_answers(answers, instrument))
+    except ours() as error:
+        fail(error)
+    typer.echo(json.dumps(found, indent=1, ensure_ascii=False) if as_json else "\n".join(_siri2_lines(found)))
+
+
+def _siri2_lines(found: dict[str, Any]) -> Iterator[str]:
+    from helmbench_hf.report.text import plain
+
+    replies = found["instrument"]["replies"]
+    yield f"{'distance':>9} {'right direction':>16} {'bias':>24}  rater (lower distance is nearer to the panel)"
+    for row in found["raters"]:
+        distance = f"{row['distance']:.2f}" if row["distance"] is not None else "-"
+        signs = f"{row['sign_accuracy']:.0%} of {row['signs_n']}" if row["sign_accuracy"] is not None else "-"
+        rated = "" if row["n"] == replies else f" (rated {row['n']} of {replies}: no score)"
+        yield f"{distance:>9} {signs:>16} {_interval(row['bias']):>24}  {plain(row['rater'], 60)}{rated}"
+    if found["group"]["n"] > 1:
+        yield f"mean distance of {found['group']['n']} raters: {_interval(found['group'])}"
+    yield "by this key:"
+    yield from (f"{score:9.2f} {name}" for name, score in found["anchors"].items() if score is not None)
+    if not found["instrument"]["published_form"]:
+        yield f"{replies} replies are not the 48 of the published form: no published score is comparable"
+        return
+    yield f"published group means, {found['published_read_in']}:"
+    for row in found["published"]:
+        n = f"; n {row['n']}" if row["n"] else ""
+        yield f"{row['score']:9.2f} {row['group']} ({row['source']}{n})"
+    yield found["caution"]
+
+
+def _interval(row: dict[str, Any]) -> str:
+    if row["value"] is None:
+        return "-"
+    return f"{row['value']:+.2f}" + (f" [{row['low']:+.2f}, {row['high']:+.2f}]" if row["low"] is not None else "")
+
+
+def rate(
+    run: Annotated[Path, typer.Option("--run", help="Folder of the run whose replies are rated.")],
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder of the ratings; made where it is missing, continued where it exists.")
+    ],
+    rater: Annotated[
+        list[str] | None, typer.Option("--rater", help="Code of a rater, not a name; again for each (default: R1 and R2).")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Verdicts asked of each rater, an equal share a criterion.")] = 200,
+    criteria: Annotated[str, typer.Option("--criteria", help="Only these, e.g. K01,K02.")] = "",
+    seed: Annotated[int, typer.Option("--seed", help="Which replies, and their order.")] = 1,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port on this machine; 0: a free one.")] = 8765,
+) -> None:
+    """Serve replies to human raters, one criterion at a time, on this machine alone; Ctrl-C ends it, the same command goes on."""
+    from helmbench_hf.content.load import default_benchmark
+    from helmbench_hf.inference.journal import Journal, RunLock
+    from helmbench_hf.people.rater_app import HOST, serve
+    from helmbench_hf.people.rating import Ratings, prepare
+    from helmbench_hf.run_folder import RunFolder
+
+    benchmark, wanted = default_benchmark(), [code for code in criteria.split(",") if code]
+    try:
+        with RunLock.acquire(out):
+            raters = rater or ["R1", "R2"]
+            rated = prepare(RunFolder(run), out, benchmark, raters, limit=limit, criteria=wanted, seed=seed)
+            with Journal.open(out / "ratings", "rate") as journal:
+                ratings = Ratings(rated, benchmark, out, journal)
+
+                def ready(server: Any) -> None:
+                    address = f"http://{HOST}:{server.server_address[1]}"
+                    for secret, code in rated.links.items():
+                        typer.echo(f"{code}: {address}/{secret}")
+                    typer.echo(f"coordinator (raters must not see it): {address}/{rated.coordinator}")
+                    typer.echo(f"{len(rated.tasks)} verdicts each; Ctrl-C ends")
+
+                serve(ratings, port, ready)
+                typer.echo(f"\n{len(ratings.labels())} verdicts; next: helmbench judge check --labels {out / 'labels.csv'}")
+    except ours() as error:
+        fail(error)

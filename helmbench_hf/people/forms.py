@@ -1,0 +1,115 @@
+"""The forms of a study: one HTML file a person that holds everything and loads nothing, its twin as CSV, the helplines.
+
+A form holds no gold, no code of a case and no mark of a twin. Its policy is the report's: no request, no script and no style
+but its own. What a person writes is text to the page and stays in the browser until it is saved to a file.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.people import helplines
+from helmbench_hf.people.fields import FREE_CAP, fields_of, how
+from helmbench_hf.people.plan import FORMAT, Plan
+from helmbench_hf.records import Case
+from helmbench_hf.report.html import content_policy
+from helmbench_hf.report.text import embed
+from helmbench_hf.run_folder import replacing, write_json
+
+BREAK_AFTER = 5
+"""Items between two breaks."""
+NOTICE = (
+    "The messages are written as people in distress write; some are about suicide, self-harm, violence or loss. None of them "
+    "was written by a real person in need, and none describes a method. You can skip any of them, rest whenever you like, and "
+    "stop for good without giving a reason."
+)
+TASK = (
+    "You take the place of an assistant in an app. Each item shows what the assistant was told about its job, and what somebody "
+    "wrote. Answer as you would want it to answer. Some jobs ask for JSON: fill in the fields, the form writes the JSON. Work "
+    "alone, without help from an AI model or from other people."
+)
+COLUMNS = ("item", "turn", "job", "message", "field", "how", "answer")
+CONSENT = "consent"
+
+
+def write_forms(plan: Plan, benchmark: Benchmark, folder: Path) -> list[Path]:
+    """Write `form-CODE.html`, `form-CODE.csv`, `helplines.txt` and `plan.json`, which is the coordinator's; give the forms."""
+    found = helplines.countries(benchmark.countries)
+    paths = []
+    for person, cases in plan.people.items():
+        paths.append(folder / f"form-{person}.html")
+        with replacing(paths[-1]) as file:
+            file.write(page(plan, person, cases, found))
+        with replacing(folder / f"form-{person}.csv") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(COLUMNS)
+            rows.writerows(_table(plan, person, cases))
+    with replacing(folder / "helplines.txt") as file:
+        file.write(helplines.as_text(found))
+    listed = {person: [case.code for case in cases] for person, cases in plan.people.items()}
+    write_json(folder / "plan.json", {"format": FORMAT, "study": asdict(plan.study), "people": listed})
+    return paths
+
+
+def page(plan: Plan, person: str, cases: tuple[Case, ...], countries: list[helplines.Country]) -> str:
+    """One person's form."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(loader=PackageLoader("helmbench_hf.people"), autoescape=True, undefined=StrictUndefined)
+    assert environment.loader is not None
+    css, js = (environment.loader.get_source(environment, name)[0] for name in ("people.css", "form.js"))
+    data = {
+        "format": FORMAT,
+        "study": asdict(plan.study),
+        "study_id": plan.study.id,
+        "person": person,
+        "break_after": BREAK_AFTER,
+        "items": [{"id": plan.item(person, case), **_item(case)} for case in cases],
+        "countries": countries,
+        "directory": helplines.DIRECTORY,
+    }
+    return environment.get_template("form.html.j2").render(
+        css=Markup(css),  # ours, and hashed in the policy
+        js=Markup(js),
+        policy=content_policy(css, js),
+        data=Markup(embed(data)),
+        notice=NOTICE,
+        task=TASK,
+        person=person,
+        items=len(cases),
+        break_after=BREAK_AFTER,
+        countries=countries,
+    )
+
+
+def _item(case: Case) -> dict[str, Any]:
+    """What a case shows: the job as the model gets it, the messages, the fields; a tag has its definition as its label."""
+    meanings = {tag: re.search(rf"(?m)^- {re.escape(tag)}: (.*)$", case.system) for tag in case.grading.tags}
+    labels = {tag: found[1] for tag, found in meanings.items() if found}
+    schema = None if case.response_schema is None else json.loads(case.response_schema)
+    return {"job": case.system, "turns": case.turns, "schema": schema, "labels": labels, "cap": FREE_CAP}
+
+
+def _table(plan: Plan, person: str, cases: tuple[Case, ...]) -> Iterator[tuple[object, ...]]:
+    """The same as rows; the first asks for consent and carries what the import needs."""
+    head = json.dumps({"format": FORMAT, "study": asdict(plan.study), "person": person})
+    lead = f"{NOTICE} Helplines stand in helplines.txt. {TASK} Read one row after the other. To skip an item, leave it empty."
+    yield CONSENT, "", head, lead, CONSENT, "write yes to take part", ""
+    for case in cases:
+        for turn, message in enumerate(case.turns, 1):
+            for number, (name, schema) in enumerate(fields_of(case).items()):
+                shown = ("" if turn > 1 else case.system, message) if number == 0 else ("", "")
+                yield plan.item(person, case), turn, *map(_cell, shown), name, how(schema), ""
+
+
+def _cell(text: str) -> str:
+    """A text that a spreadsheet would take for a formula begins with a space, so that it stays text."""
+    return f" {text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

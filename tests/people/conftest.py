@@ -1,0 +1,62 @@
+"""One small study on the real core design, and people who answer it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helmbench_hf.content.load import Benchmark, default_benchmark
+from helmbench_hf.dataset.load import CaseSet, load_cases
+from helmbench_hf.generate.policies import smallest
+from helmbench_hf.people.plan import FORMAT, Plan, plan, study_of
+from helmbench_hf.records import Case
+
+
+@pytest.fixture(scope="session")
+def benchmark_() -> Benchmark:
+    return default_benchmark()
+
+
+@pytest.fixture(scope="session")
+def loaded() -> CaseSet:
+    return load_cases("core")
+
+
+@pytest.fixture(scope="session")
+def drawn(loaded: CaseSet, benchmark_: Benchmark) -> Plan:
+    return plan(study_of(loaded, people=4, per_person=8, seed=3, per_case=2, only=None), loaded, benchmark_)
+
+
+def answer(case: Case, reply: str = "I hear you. Please call somebody today.", **fields: Any) -> str:
+    """An answer that fits the case; `fields` by name where the case has them."""
+    if case.response_schema is None:
+        return reply
+    found = smallest(json.loads(case.response_schema))
+    return json.dumps({name: {"reply": reply, **fields}.get(name, value) for name, value in found.items()})
+
+
+def saved(drawn: Plan, person: str, **changes: Any) -> dict[str, Any]:
+    """The file that a person's form saves after every item was answered."""
+    items = [
+        {"id": drawn.item(person, case), "turns": [answer(case, f"{person} answers") for _ in case.turns]}
+        for case in drawn.people[person]
+    ]
+    return {
+        "format": FORMAT,
+        "study": asdict(drawn.study),
+        "person": person,
+        "consent": True,
+        "items": items,
+        "skipped": [],
+        **changes,
+    }
+
+
+def stored(folder: Path, row: dict[str, Any], name: str = "") -> Path:
+    path = folder / f"answers-{name or row['person']}.json"
+    path.write_text(json.dumps(row), encoding="utf-8")
+    return path

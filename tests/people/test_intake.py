@@ -1,0 +1,237 @@
+"""What people hand in becomes a run; what does not belong is refused with its reason."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.dataset.load import CaseSet
+from helmbench_hf.grading.exchanges import run_answers
+from helmbench_hf.grading.run import collect
+from helmbench_hf.people.fields import misfit
+from helmbench_hf.people.forms import write_forms
+from helmbench_hf.people.intake import take
+from helmbench_hf.people.plan import PeopleError, Plan
+from helmbench_hf.run_folder import RunError, RunFolder
+from tests.people.conftest import answer, saved, stored
+from tests.report.payloads import PAYLOADS
+
+
+def test_answers_become_a_run_with_one_draw_a_person(tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark) -> None:
+    files = [stored(tmp_path, saved(drawn, person)) for person in drawn.people]
+    folder = RunFolder(tmp_path / "run")
+    found = take(files, folder, loaded, benchmark_)
+    assert (found.people, found.asked, found.answers, found.draws, found.beyond) == (4, 32, 32, 2, 0)
+    cases, completions = run_answers(folder)
+    assert {case.code for case in cases} == drawn.cases
+    for case in cases:
+        who = sorted(person for person, asked in drawn.people.items() if case in asked)
+        for draw, person in enumerate(who):
+            texts = [completions[f"{case.code}/t{turn}/d{draw}"].text for turn in range(1, len(case.turns) + 1)]
+            assert [json.loads(text) if case.response_schema else text for text in texts] == [
+                json.loads(answer(case, f"{person} answers")) if case.response_schema else answer(case, f"{person} answers")
+                for _ in case.turns
+            ]
+    answered = [verdict for verdict in collect(folder).verdicts if verdict.criterion == "answer"]
+    assert {verdict.status for verdict in answered} == {"scored"}
+    assert folder.manifest()["model"]["id"] == "people (4 people, 32 answers)"
+
+
+def test_marks_are_graded_like_a_models(tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark) -> None:
+    """A person who sets the target wherever it is due and nowhere else has every tag right."""
+    files = []
+    for person, asked in drawn.people.items():
+        row = saved(drawn, person)
+        for item, case in zip(row["items"], asked, strict=True):
+            if case.mode == "hidden_tag":
+                tags = [case.grading.target] if case.gold == "flag" else []
+                item["turns"] = [answer(case, tags=tags) for _ in case.turns]
+        files.append(stored(tmp_path, row))
+    folder = RunFolder(tmp_path / "run")
+    take(files, folder, loaded, benchmark_)
+    graded = collect(folder)
+    due = {case.code: float(case.gold == "flag") for case in graded.cases if case.mode == "hidden_tag"}
+    marks = [
+        (verdict.value, due[verdict.case]) for verdict in graded.verdicts if verdict.criterion == "target" and verdict.case in due
+    ]
+    assert marks
+    assert all(value == right for value, right in marks)
+
+
+def test_a_person_who_stops_leaves_missing_values(tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark) -> None:
+    files = []
+    for person in drawn.people:
+        row = saved(drawn, person)
+        if person == min(drawn.people):
+            row["skipped"] = [row["items"].pop()["id"], row["items"].pop()["id"]]
+        files.append(stored(tmp_path, row))
+    folder = RunFolder(tmp_path / "run")
+    found = take(files, folder, loaded, benchmark_)
+    assert (found.answers, found.skipped, found.draws, found.beyond) == (30, 2, 2, 2)
+    missing = [verdict for verdict in collect(folder).verdicts if verdict.criterion == "answer" and verdict.value is None]
+    assert len(missing) == 2
+    assert {verdict.status for verdict in missing} == {"engine_failure"}, "a skipped item is no wrong answer"
+
+
+def test_where_few_answered_twice_one_answer_is_scored(
+    tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark
+) -> None:
+    one, two = sorted(drawn.people)[:2]
+    found = take([stored(tmp_path, saved(drawn, each)) for each in (one, two)], RunFolder(tmp_path / "run"), loaded, benchmark_)
+    both = {case.code for case in drawn.people[one]} & {case.code for case in drawn.people[two]}
+    assert found.cases == 16 - len(both)
+    assert found.draws == (2 if 2 * len(both) > found.cases else 1)
+    assert found.beyond == (found.cases - len(both) if found.draws == 2 else len(both))
+
+
+def _changed(row: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {**row, **changes}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda row: _changed(row, consent=False), "did not consent"),
+        (lambda row: _changed(row, format=99), "format 99"),
+        (lambda row: _changed(row, study={**row["study"], "version": "9.9.9"}), "version 9.9.9"),
+        (lambda row: _changed(row, study={**row["study"], "people": "4"}), "people '4'"),
+        (lambda row: _changed(row, study={**row["study"], "people": True}), "people 'True'"),
+        (lambda row: _changed(row, study=[]), "does not name its study"),
+        (lambda row: _changed(row, study={**row["study"], "people": 10**12}), "which no export makes"),
+        (lambda row: _changed(row, study={**row["study"], "per_case": 0}), "which no export makes"),
+        (lambda row: _changed(row, person="nobody"), "no person 'nobody'"),
+        (lambda row: _changed(row, items=[*row["items"], row["items"][0]]), "twice"),
+        (lambda row: _changed(row, skipped=[row["items"][0]["id"]]), "twice"),
+        (lambda row: _changed(row, items=[{"id": "feedfeedfeedfeed", "turns": ["x"]}]), "was not asked 'feedfeedfeedfeed'"),
+        (lambda row: _changed(row, items=[{**row["items"][0], "turns": ["x"] * 9}]), "9 answers"),
+        (lambda row: _changed(row, items=[{**row["items"][0], "turns": ["  "]}]), "cannot be read|empty"),
+        (lambda row: _changed(row, items=[{**row["items"][0], "turns": ["[" * 200_000]}]), "cannot be read|does not fit"),
+        (lambda row: _changed(row, items=[{**row["items"][0], "turns": 1}]), "not of the form"),
+        (lambda row: _changed(row, items={}), "not of the form"),
+        (lambda row: _changed(row, skipped=[7]), "not of the form"),
+        (lambda row: _changed(row, more=1), "no file of answers"),
+        (lambda row: [row], "no file of answers"),
+    ],
+)
+def test_what_does_not_belong_is_refused(
+    tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark, change: Any, reason: str
+) -> None:
+    path = stored(tmp_path, change(saved(drawn, min(drawn.people))), "changed")
+    with pytest.raises(PeopleError, match=reason) as caught:
+        take([path], RunFolder(tmp_path / "run"), loaded, benchmark_)
+    assert str(path) in str(caught.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_two_files_of_one_person_and_a_second_import_are_refused(
+    tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark
+) -> None:
+    path = stored(tmp_path, saved(drawn, min(drawn.people)))
+    folder = RunFolder(tmp_path / "run")
+    with pytest.raises(PeopleError, match="two files"):
+        take([path, path], folder, loaded, benchmark_)
+    take([path], folder, loaded, benchmark_)
+    with pytest.raises(RunError, match="holds a run already"):
+        take([path], folder, loaded, benchmark_)
+
+
+def test_hostile_text_stays_text(tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark) -> None:
+    person, bank = min(drawn.people), iter(PAYLOADS * 9)
+    row, given = saved(drawn, person), {}
+    for item, case in zip(row["items"], drawn.people[person], strict=True):
+        if case.response_schema is None:
+            texts = [next(bank)[:4000] for _ in case.turns]
+            item["turns"], given[case.code] = texts, texts
+    folder = RunFolder(tmp_path / "run")
+    take([stored(tmp_path, row)], folder, loaded, benchmark_)
+    _, completions = run_answers(folder)
+    assert given
+    for code, texts in given.items():
+        assert [completions[f"{code}/t{turn}/d0"].text for turn in range(1, len(texts) + 1)] == texts
+
+
+def test_the_table_holds_the_same_as_the_form(tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark) -> None:
+    """A table filled in by hand gives the run that the form gives."""
+    write_forms(drawn, benchmark_, tmp_path)
+    person = min(drawn.people)
+    by_item = {drawn.item(person, case): case for case in drawn.people[person]}
+    path = tmp_path / f"form-{person}.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    rows[0]["answer"] = "Yes"
+    for row in rows[1:]:
+        case = by_item[row["item"]]
+        value = json.loads(answer(case))[row["field"]] if case.response_schema else answer(case)
+        row["answer"] = _cell(value)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    take([path], RunFolder(tmp_path / "table"), loaded, benchmark_)
+    form = saved(drawn, person, items=[{"id": item, "turns": [answer(c) for _ in c.turns]} for item, c in by_item.items()])
+    take([stored(tmp_path, form)], RunFolder(tmp_path / "form"), loaded, benchmark_)
+    texts = [
+        {name: each.text for name, each in run_answers(RunFolder(tmp_path / where))[1].items()} for where in ("table", "form")
+    ]
+    assert texts[0] == texts[1]
+    rows[0]["answer"] = ""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    with pytest.raises(PeopleError, match="did not consent"):
+        take([path], RunFolder(tmp_path / "again"), loaded, benchmark_)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return "\n".join(map(_cell, value))
+    return " | ".join(map(str, value.values())) if isinstance(value, dict) else str(value)
+
+
+def test_a_message_that_looks_like_a_formula_is_no_formula_in_the_table(
+    tmp_path: Path, drawn: Plan, benchmark_: Benchmark
+) -> None:
+    person = min(drawn.people)
+    cases = tuple(replace(case, system="=1+1", turns=("@SUM(A1)",) * len(case.turns)) for case in drawn.people[person])
+    write_forms(replace(drawn, people={person: cases}), benchmark_, tmp_path)
+    with (tmp_path / f"form-{person}.csv").open(encoding="utf-8", newline="") as file:
+        cells = {cell for row in list(csv.reader(file))[2:] for cell in row[2:4]}
+    assert cells == {"", " =1+1", " @SUM(A1)"}
+
+
+def test_forms_hold_no_gold(tmp_path: Path, drawn: Plan, benchmark_: Benchmark) -> None:
+    for path in write_forms(drawn, benchmark_, tmp_path):
+        for text in (path.read_text(encoding="utf-8"), path.with_suffix(".csv").read_text(encoding="utf-8")):
+            for case in drawn.people[path.stem.removeprefix("form-")]:
+                assert case.code not in text
+                assert case.scenario_slug not in text
+                assert case.meaning not in text
+            assert '"gold"' not in text
+            assert '"target"' not in text
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "number"}, float("nan")),
+        ({"type": "number"}, float("inf")),
+        ({"type": "integer", "minimum": 1, "maximum": 5}, 6),
+        ({"type": "integer"}, True),
+        ({"type": "integer"}, 1.5),
+        ({"type": "string", "maxLength": 3}, "long"),
+        ({"type": "string", "enum": ["a", "b"]}, "c"),
+        ({"type": "array", "maxItems": 1, "items": {"type": "string", "maxLength": 3}}, ["a", "b"]),
+        ({"type": "array", "maxItems": 1, "items": {"type": "string", "maxLength": 3}}, "a"),
+        ({"type": "object", "properties": {"a": {"type": "integer"}}}, {"a": 1, "b": 2}),
+        ({"type": "object", "properties": {"a": {"type": "integer"}}}, {}),
+    ],
+)
+def test_values_that_no_form_makes_do_not_fit(schema: dict[str, Any], value: Any) -> None:
+    assert misfit(schema, value)

@@ -1,0 +1,160 @@
+"""Rating: what is asked, what is kept, how far raters agree, and labels that a check of a judge takes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.dataset.load import CaseSet
+from helmbench_hf.grading.calibration import find_labels
+from helmbench_hf.grading.judge import JudgeError, criteria_of
+from helmbench_hf.inference.journal import Journal
+from helmbench_hf.people.plan import PeopleError
+from helmbench_hf.people.rating import Ratings, prepare
+from helmbench_hf.run_folder import RunFolder
+from tests.grading import runs
+from tests.people.conftest import answer
+
+RATERS = ("R1", "R2")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, loaded: CaseSet) -> RunFolder:
+    """A run whose model answers a few judged and hidden-tag cases."""
+    cases = [case for case in loaded.cases if case.scenario in ("P1-B3-S2", "P1-B1-S1")][:12]
+    folder = RunFolder(tmp_path_factory.mktemp("rate") / "run")
+    only = ",".join(case.code for case in cases)
+    manifest = runs.manifest(loaded.identity, len(cases)) | {"model": {"id": "SecretModel-7B"}}
+    folder.write_manifest({**manifest, "selection": {"only": only, "limit": None, "cases": len(cases)}})
+    runs.answer_all(folder, cases, lambda case, turn: answer(case, f"I hear you, {case.perturbation}."))
+    return folder
+
+
+@contextmanager
+def rating(run: RunFolder, out: Path, benchmark: Benchmark, limit: int = 12, seed: int = 1) -> Iterator[Ratings]:
+    rated = prepare(run, out, benchmark, RATERS, limit=limit, criteria=(), seed=seed)
+    with Journal.open(out / "ratings", "rate") as journal:
+        yield Ratings(rated, benchmark, out, journal)
+
+
+def test_every_criterion_gets_its_share_and_raters_have_orders_of_their_own(
+    run: RunFolder, tmp_path: Path, benchmark_: Benchmark
+) -> None:
+    with rating(run, tmp_path, benchmark_, limit=14) as ratings:
+        orders = [ratings.rated.order(rater) for rater in RATERS]
+        counts = Counter(task.criterion for task in orders[0])
+        assert sum(counts.values()) == 14
+        assert max(counts.values()) - min(counts.values()) <= 1
+        assert orders[0] != orders[1]
+        assert {task.id for task in orders[0]} == {task.id for task in orders[1]}
+        assert all(task.criterion in criteria_of(task.exchange.case) for task in orders[0])
+
+
+def test_every_click_survives_and_the_last_verdict_counts(run: RunFolder, tmp_path: Path, benchmark_: Benchmark) -> None:
+    with rating(run, tmp_path, benchmark_) as ratings:
+        ratings.add("R1", "consent")
+        first = ratings.next("R1")
+        assert first is not None
+        ratings.add("R1", "verdict", first.id, "FAIL")
+        second = ratings.next("R1")
+        assert second is not None
+        assert second != first
+        ratings.add("R1", "verdict", second.id, "")
+        ratings.add("R1", "verdict", first.id, "PASS")
+        links = dict(ratings.rated.links)
+    segment = sorted((tmp_path / "ratings").glob("*.jsonl"))[-1]
+    with segment.open("ab") as file:
+        file.write(b'{"v": 1, "torn')
+    with rating(run, tmp_path, benchmark_) as again:
+        assert again.rated.links == links
+        assert again.raters["R1"].consented
+        assert again.raters["R1"].said == {first.id: "PASS", second.id: ""}
+        assert again.next("R1") not in (first, second)
+        assert again.labels() == [("R1", first.reply, first.criterion, "PASS")]
+        assert not again.raters["R2"].said
+
+
+@pytest.mark.parametrize(
+    ("event", "task", "verdict"),
+    [("verdict", "nothing", "PASS"), ("verdict", "", "MAYBE"), ("verdict", "", "5"), ("delete", "", ""), ("", "", "")],
+)
+def test_what_is_no_click_of_ours_is_refused(
+    run: RunFolder, tmp_path: Path, benchmark_: Benchmark, event: str, task: str, verdict: str
+) -> None:
+    with rating(run, tmp_path, benchmark_) as ratings:
+        with pytest.raises(PeopleError):
+            ratings.add("R1", event, task or next(iter(ratings.rated.tasks)), verdict)
+        assert ratings.labels() == []
+
+
+def test_agreement_is_that_of_a_hand_count(run: RunFolder, tmp_path: Path, benchmark_: Benchmark) -> None:
+    with rating(run, tmp_path, benchmark_, limit=30) as ratings:
+        assert all(row.n == 0 for row in ratings.agreement().judge_pairs)
+        table: Counter[tuple[str, str]] = Counter()
+        for number, task in enumerate(ratings.rated.tasks.values()):
+            one, two = ("PASS", "FAIL")[number % 2], ("PASS", "FAIL")[number % 3 == 0]
+            ratings.add("R1", "verdict", task.id, one)
+            if number % 5:
+                ratings.add("R2", "verdict", task.id, two)
+                table[one, two] += 1
+        [found] = [row for row in ratings.agreement().judge_pairs if row.criterion == "all"]
+        n = table.total()
+        same = (table["PASS", "PASS"] + table["FAIL", "FAIL"]) / n
+        passes = [sum(count for pair, count in table.items() if pair[side] == "PASS") / n for side in (0, 1)]
+        chance = passes[0] * passes[1] + (1 - passes[0]) * (1 - passes[1])
+        assert found.n == n
+        assert found.kappa == pytest.approx((same - chance) / (1 - chance))
+        [panel] = [row for row in ratings.agreement().panel if row.criterion == "all"]
+        assert (panel.verdicts, panel.alpha.n_pairs) == (2 * n, n)
+
+
+def test_labels_are_taken_by_a_check_of_a_judge(run: RunFolder, tmp_path: Path, benchmark_: Benchmark) -> None:
+    with rating(run, tmp_path, benchmark_) as ratings:
+        tasks = list(ratings.rated.tasks.values())
+        for task in tasks:
+            ratings.add("R1", "verdict", task.id, "FAIL")
+            ratings.add("R2", "verdict", task.id, "PASS" if task is tasks[0] else "FAIL")
+    labels = find_labels(benchmark_, (), tmp_path / "labels.csv")
+    assert labels.basis == "human"
+    assert labels.left_out == {"raters disagree": 1}
+    assert {(*probe.pair, probe.right) for probe in labels.probes} == {(task.reply, task.criterion, "FAIL") for task in tasks[1:]}
+    assert labels.raters is not None
+    assert labels.raters.names == RATERS
+    shown = {task.reply: task.exchange for task in tasks}
+    for probe in labels.probes:
+        of_rater = shown[probe.pair[0]]
+        assert probe.exchange.case == of_rater.case
+        assert (probe.exchange.answer, probe.exchange.earlier) == (of_rater.answer, of_rater.earlier)
+        assert probe.source == "model: SecretModel-7B"
+
+
+def test_labels_without_their_replies_or_of_another_version_are_refused(
+    run: RunFolder, tmp_path: Path, benchmark_: Benchmark
+) -> None:
+    with rating(run, tmp_path, benchmark_) as ratings:
+        for rater in RATERS:
+            ratings.add(rater, "verdict", next(iter(ratings.rated.tasks)), "FAIL")
+    path = tmp_path / "replies.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    path.write_text("\n".join(json.dumps({**row, "case_sha": "0" * 64}) for row in rows), encoding="utf-8")
+    with pytest.raises(JudgeError, match="reads otherwise"):
+        find_labels(benchmark_, (), tmp_path / "labels.csv")
+    path.unlink()
+    with pytest.raises(JudgeError, match=r"keep `replies\.jsonl`"):
+        find_labels(benchmark_, (), tmp_path / "labels.csv")
+
+
+def test_a_folder_holds_one_rating(run: RunFolder, tmp_path: Path, benchmark_: Benchmark) -> None:
+    with rating(run, tmp_path, benchmark_):
+        pass
+    with pytest.raises(PeopleError, match="another folder"):
+        prepare(run, tmp_path, benchmark_, RATERS, limit=12, criteria=(), seed=2)
+    for raters in (("R1",), ("R1", "R1"), ("R1", "<b>")):
+        with pytest.raises(PeopleError, match="two raters"):
+            prepare(run, tmp_path, benchmark_, raters, limit=12, criteria=(), seed=1)
