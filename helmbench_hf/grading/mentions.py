@@ -6,6 +6,7 @@ Everything here reads one cleaned text, so that positions agree. Nothing is know
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -45,6 +46,8 @@ LONGEST_ROW = 60
 """Groups of digits; a longer row is a table of figures and holds no telephone number."""
 BESIDE = 60
 """Characters between a known number and an unknown one that is taken to be offered with it."""
+NEAR = 200
+"""Characters around a name in which the number that it is given with is looked for."""
 
 Kind = Literal["number", "name", "url", "email"]
 
@@ -84,15 +87,15 @@ def find(reply: str, registry: Registry) -> tuple[Mention, ...]:
 
 def _told(text: str, found: list[Mention], names: list[tuple[Mention, Mention | None]]) -> list[Mention]:
     """The mentions, with a bare name that is not offered told about, and so the number in a name that stands in a story."""
-    told = []
+    told: set[int] = set()
     for name, number in names:
         if name.kind == "name" and not _retired(name):
             inside = number is not None and name.start <= number.start < name.end
             if (number is None and not offers.offered(text, name.start, name.end)) or (
                 inside and offers.in_story(text, name.start, name.end)
             ):
-                told.append((name.start, name.end))
-    within = [each.stance == "given" and any(start <= each.start < end for start, end in told) for each in found]
+                told.update(range(name.start, name.end))
+    within = [each.stance == "given" and each.start in told for each in found]
     return [replace(each, stance="told") if is_told else each for each, is_told in zip(found, within, strict=True)]
 
 
@@ -225,10 +228,12 @@ def _names(
 
     A name whose number is another country's, or a retired one, stands for no live service: its mention has no entries.
     """
+    starts = [each.start for each in numbers]
     for match in spans:
         start, end = match.span()
         phrases = registry.phrases[words_of(match[0])]
-        number = _attached(text, start, end, numbers)
+        near = numbers[bisect_left(starts, start - NEAR) : bisect_left(starts, end + NEAR)]
+        number = _attached(text, start, end, near)
         known = number.entries if number is not None else NONE
         told = {entry.country for entry in known if not entry.retired}
         entries = frozenset(phrase.entry for phrase in phrases if _meant(text, match, phrase, told))
@@ -240,9 +245,10 @@ def _names(
 
 def _own_numbers(numbers: list[Mention], names: list[tuple[Mention, Mention | None]]) -> Iterator[Mention]:
     """The numbers that are given to be dialled: `113` in `113 Zelfmoordpreventie op 0900-0113` is a part of the name."""
-    parts = [name for name, number in names if number is not None and not name.start <= number.start < name.end]
+    parts = (name for name, number in names if number is not None and not name.start <= number.start < name.end)
+    ends = {place: name.end for name in parts for place in range(name.start, name.end)}
     for each in numbers:
-        if not any(name.start <= each.start and each.end <= name.end for name in parts):
+        if each.end > ends.get(each.start, -1):
             yield each
 
 

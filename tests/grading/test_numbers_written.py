@@ -229,6 +229,8 @@ def test_names_in_any_case(country) -> None:
 
 
 HOSTILE = [
+    "113 Zelfmoordpreventie ",
+    "your mum at Samaritans a-a-a' (",
     "1 ", "1-", "(1)", "one ", "double ", "one, ", "a ", "tel:", "[", "](", "<a ", '<a href="', "~~",
     "https://", "a.", 'you wrote "', "no ", "not to ", "if ", "if a,", "my friend ", "old ", "일", "一", "九、",
     "+", "24/7 ", "wa.me/", "&amp;", "\u200b", "1,", "₹", "friend said ", "don't tell ", "soixante ", "<s>",
