@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -65,7 +65,6 @@ def submit(
 def _check_own(run: Path, made: Submission) -> None:
     """What the board would say, before anybody else sees it."""
     from helmbench_hf.grading.exchanges import run_dataset
-    from helmbench_hf.leaderboard.report import summary
     from helmbench_hf.leaderboard.verify import verify
     from helmbench_hf.run_folder import RunFolder
 
@@ -73,7 +72,7 @@ def _check_own(run: Path, made: Submission) -> None:
     with tempfile.TemporaryDirectory(prefix="helmbench-") as scratch:
         report = verify(made.write(Path(scratch)), lambda design: run_dataset(folder.manifest(), folder))
     if not report.accepted:
-        fail(f"this run would be rejected:\n{summary(report)}")
+        fail(f"this run would be rejected:\n{report.summary()}")
 
 
 def verify(
@@ -84,36 +83,49 @@ def verify(
         int | None, typer.Option("--pull-request", min=1, help="Fetch and verify what this pull request on --repo adds.")
     ] = None,
     repo: Repo = RESULTS,
+    comment: Annotated[bool, typer.Option("--comment", help="Put the result under the pull request, too.")] = False,
     as_json: Json = False,
 ) -> None:
     """Hold a submission against its own rows; 0: accepted, 1: rejected with the reasons, 2: it could not be read."""
-    from helmbench_hf.dataset.load import load_cases
-    from helmbench_hf.leaderboard.files import RejectedError
-    from helmbench_hf.leaderboard.report import Reason, Report
     from helmbench_hf.leaderboard.verify import UnreadableError
-    from helmbench_hf.leaderboard.verify import verify as held
 
     if (folder is None) == (pull_request is None):
         fail("give the folder of a submission, or --pull-request N", UNREADABLE)
     try:
         with tempfile.TemporaryDirectory(prefix="helmbench-") as scratch:
-            if pull_request is not None:
-                from huggingface_hub import HfApi
-
-                from helmbench_hf.leaderboard.pull_request import fetch
-
-                folder = fetch(HfApi(), repo, pull_request, Path(scratch))
-            assert folder is not None
-            report = held(folder, lambda design: load_cases(design, dataset, revision))
-    except RejectedError as error:
-        report = Report([Reason(error.code, error.said, 1)])
+            report = _report(folder, pull_request, repo, Path(scratch), dataset, revision)
+        if comment and pull_request is not None:
+            _comment(repo, pull_request, report)
     except (UnreadableError, OSError, *ours()) as error:
         fail(error, UNREADABLE)
-    _leave(report, as_json)
-
-
-def _leave(report: Report, as_json: bool) -> NoReturn:
-    from helmbench_hf.leaderboard.report import summary
-
-    typer.echo(json.dumps(report.as_row(), indent=2) if as_json else summary(report))
+    typer.echo(json.dumps(report.as_row(), indent=2) if as_json else report.summary())
     raise typer.Exit(ACCEPTED if report.accepted else REJECTED)
+
+
+def _report(
+    folder: Path | None, number: int | None, repo: str, scratch: Path, dataset: str | None, revision: str | None
+) -> Report:
+    """Of a folder, or of what a pull request adds."""
+    from helmbench_hf.dataset.load import load_cases
+    from helmbench_hf.leaderboard.files import RejectedError
+    from helmbench_hf.leaderboard.report import Reason, Report
+    from helmbench_hf.leaderboard.verify import verify as held
+
+    try:
+        if folder is None:
+            from huggingface_hub import HfApi
+
+            from helmbench_hf.leaderboard.pull_request import fetch
+
+            folder = fetch(HfApi(), repo, number or 0, scratch)
+        return held(folder, lambda design: load_cases(design, dataset, revision))
+    except RejectedError as error:
+        return Report([Reason(error.code, error.said, 1)])
+
+
+def _comment(repo: str, number: int, report: Report) -> None:
+    from huggingface_hub import HfApi
+
+    from helmbench_hf.leaderboard import pull_request
+
+    pull_request.comment(HfApi(), repo, number, report.summary())

@@ -59,7 +59,7 @@ def read_folder(root: Path) -> dict[str, bytes]:
     """
     if stat.S_ISLNK(root.lstat().st_mode):
         raise RejectedError("files.link", "the submission's folder is a link; submit the folder itself")
-    return {name: _read(path, _limit(name), name) for name, path in _walk(root)}
+    return {name: _read(path, limit_of(name), name) for name, path in _walk(root)}
 
 
 def _walk(root: Path) -> list[tuple[str, Path]]:
@@ -77,7 +77,7 @@ def _walk(root: Path) -> list[tuple[str, Path]]:
                     continue
                 if not stat.S_ISREG(mode):
                     raise RejectedError("files.kind", f"{quoted(name)} is no plain file; take it out")
-                if not any(re.fullmatch(form, name) for form in LIMITS):
+                if not limit_of(name):
                     raise RejectedError("files.unknown", f"{quoted(name)} is no file of a submission; take it out")
                 found.append((name, Path(entry.path)))
                 if len(found) > MOST_FILES:
@@ -85,8 +85,9 @@ def _walk(root: Path) -> list[tuple[str, Path]]:
     return sorted(found)
 
 
-def _limit(name: str) -> int:
-    return next(limit for form, limit in LIMITS.items() if re.fullmatch(form, name))
+def limit_of(name: str) -> int:
+    """Most bytes of the file of that name; 0 for one that no submission holds."""
+    return next((limit for form, limit in LIMITS.items() if re.fullmatch(form, name)), 0)
 
 
 def _read(path: Path, limit: int, name: str) -> bytes:

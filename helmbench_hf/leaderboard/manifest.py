@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Annotated, Any, Literal
 
@@ -215,6 +215,20 @@ def _is(value: Any, kind: type | None) -> bool:
 def slug_of(model: str) -> str:
     """`owner/Model-1B` -> `owner--model-1b`."""
     return re.sub(r"[^a-z0-9.-]", "-", model.lower().replace("/", "--"))
+
+
+_GLYPHS = (("rn", "m"), ("vv", "w"), ("0", "o"), ("1", "l"), ("i", "l"), ("5", "s"))
+
+
+def look_alike(slug: str, known: Iterable[str]) -> str | None:
+    """Another known model's folder whose name looks the same in print, or nothing."""
+    return next((other for other in sorted(known) if other != slug and _looks(other) == _looks(slug)), None)
+
+
+def _looks(slug: str) -> str:
+    for written, seen in _GLYPHS:
+        slug = slug.replace(written, seen)
+    return slug
 
 
 def run_id(manifest: Mapping[str, Any]) -> str:

@@ -52,6 +52,14 @@ class Report:
             "printed": headline.get("printed"),
         }
 
+    def summary(self) -> str:
+        """For a terminal or a comment under a pull request; printable ASCII, whatever the submission holds."""
+        head = "accepted" if self.accepted else "REJECTED"
+        if self.manifest is not None:
+            head += f": {self.manifest.model.id}, run {self.manifest.run_id}"
+        lines = [head, *(f"- {each.code}: {each.said}" for each in self.reasons), *(f"  note: {note}" for note in self.notes)]
+        return re.sub(r"[^\x20-\x7e\n]", "?", "\n".join(lines))
+
 
 @dataclass(slots=True)
 class Found:
@@ -73,13 +81,3 @@ class Found:
             more = self.counts[code] - len(said)
             found.append(Reason(code, "; ".join(said) + (f"; and {more} more" if more else ""), self.counts[code]))
         return found
-
-
-def summary(report: Report) -> str:
-    """The report for a terminal or a comment under a pull request; ASCII, whatever the submission holds."""
-    if report.manifest is None:
-        head = "REJECTED"
-    else:
-        head = f"{'accepted' if report.accepted else 'REJECTED'}: {report.manifest.model.id}, run {report.manifest.run_id}"
-    lines = [head, *(f"- {each.code}: {each.said}" for each in report.reasons), *(f"  note: {note}" for note in report.notes)]
-    return re.sub(r"[^\x20-\x7e\n]", "?", "\n".join(lines))
