@@ -36,6 +36,7 @@ def submit(
 
     The token comes from HF_TOKEN or `hf auth login`; it needs the right to open pull requests.
     """
+    from helmbench_hf.dataset.publish import PublishError
     from helmbench_hf.leaderboard.files import RejectedError
     from helmbench_hf.leaderboard.submission import prepare, shown
 
@@ -58,7 +59,7 @@ def submit(
             from helmbench_hf.leaderboard.pull_request import open_pull_request
 
             typer.echo(f"pull request: {open_pull_request(HfApi(), repo, made)}")
-    except (OSError, *ours()) as error:
+    except (PublishError, OSError, *ours()) as error:
         fail(error)
 
 
@@ -87,6 +88,7 @@ def verify(
     as_json: Json = False,
 ) -> None:
     """Hold a submission against its own rows; 0: accepted, 1: rejected with the reasons, 2: it could not be read."""
+    from helmbench_hf.dataset.publish import PublishError
     from helmbench_hf.leaderboard.verify import UnreadableError
 
     if (folder is None) == (pull_request is None):
@@ -96,7 +98,7 @@ def verify(
             report = _report(folder, pull_request, repo, Path(scratch), dataset, revision)
         if comment and pull_request is not None:
             _comment(repo, pull_request, report)
-    except (UnreadableError, OSError, *ours()) as error:
+    except (UnreadableError, PublishError, OSError, *ours()) as error:
         fail(error, UNREADABLE)
     typer.echo(json.dumps(report.as_row(), indent=2) if as_json else report.summary())
     raise typer.Exit(ACCEPTED if report.accepted else REJECTED)

@@ -90,10 +90,12 @@ def collect(folder: RunFolder) -> Graded:
     rows = judge_rows(folder)
     for row in rows:
         found += by_judge(folder, row, exchanges(cases, completions, draws), benchmark)
-    judges = tuple(
-        JudgeInfo(row["id"], row["family"], mode=row["mode"], model_sha256=digest(row["key"]["model"])) for row in rows
-    )
-    return Graded(cases, completions, found, judges, rows)
+    return Graded(cases, completions, found, tuple(map(judge_info, rows)), rows)
+
+
+def judge_info(row: Mapping[str, Any]) -> JudgeInfo:
+    """What scoring needs of a row of `judge.json`."""
+    return JudgeInfo(row["id"], row["family"], mode=row["mode"], model_sha256=digest(row["key"]["model"]))
 
 
 def verdicts(folder: RunFolder) -> list[Verdict]:

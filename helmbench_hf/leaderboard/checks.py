@@ -6,18 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, StringConstraints, ValidationError
 
 from helmbench_hf.content.load import Benchmark
+from helmbench_hf.dataset.identity import authored
 from helmbench_hf.leaderboard.files import RejectedError, quoted
-from helmbench_hf.leaderboard.manifest import Key, ModelName, Rubric, Sha, Slug, Strict, leaks
+from helmbench_hf.leaderboard.manifest import Key, ModelName, Rubric, Sha, Slug, Strict, Version, Word, leaks
 from helmbench_hf.records import Answer, CheckedLabel
 from helmbench_hf.run_folder import RunError
-from helmbench_hf.scoring.claims import CHECK_FORMAT, read_check, unlike
+from helmbench_hf.scoring.claims import CHECK_FORMAT, cite, read_check
 from helmbench_hf.scoring.judge_check import State, check
 
 Counted = Annotated[int, Field(ge=0, le=10_000)]
-Confusion = dict[Slug, dict[Answer, dict[Answer, Counted]]]
+Source = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 ._:/+(),-]{0,120}$")]
+"""How the replies came about, also by which model."""
+Confusion = dict[Source, dict[Answer, dict[Answer, Counted]]]
 
 
 class Labels(Strict):
@@ -38,6 +41,15 @@ class Description(Strict):
     """The one fact of the judge's engine that its identity needs."""
 
     extra: Served
+
+
+class Calibrated(Strict):
+    """The benchmark under which it was made, and its calibration set."""
+
+    name: Word
+    version: Version
+    calibration_version: Version
+    calibration_sha256: Sha
 
 
 class CheckJudge(Strict):
@@ -63,6 +75,7 @@ class Check(Strict):
     """A check, reduced."""
 
     format: Annotated[int, Field(ge=CHECK_FORMAT, le=CHECK_FORMAT)]
+    benchmark: Calibrated
     judge: CheckJudge
     rubric: Rubric
     labels: Labels
@@ -70,15 +83,15 @@ class Check(Strict):
     criteria: Annotated[list[Criterion], Field(max_length=200)]
 
 
-def cited(folders: Sequence[Path], rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def cited(folders: Sequence[Path], rows: Sequence[Mapping[str, Any]], benchmark: Benchmark) -> dict[str, dict[str, Any]]:
     """The checks of these folders by name, reduced. RunError for one that speaks for no judge of the run (`rows`)."""
     found: dict[str, dict[str, Any]] = {}
     for folder in folders:
         name, whole = folder.resolve().name, read_check(folder)
         if name in found:
             raise RunError(f"two checks have the folder name {name}; scores cite a check by it, so rename one")
-        if all(unlike(whole, row) for row in rows):
-            raise RunError(f"the check {name} speaks for no judge of this run; leave it out")
+        if refused := cite({name: whole}, rows, authored(benchmark)["calibration"]).refused:
+            raise RunError(f"{refused[0]} Leave it out.")
         found[name] = _reduced(whole)
     return found
 
@@ -91,6 +104,7 @@ def _reduced(whole: Mapping[str, Any]) -> dict[str, Any]:
     labels = {name: whole["labels"][name] for name in ("basis", "sha256", "n")}
     return {
         **{name: whole[name] for name in ("format", "rubric", "state")},
+        "benchmark": {name: whole["benchmark"][name] for name in Calibrated.model_fields},
         "labels": labels,
         "judge": judge,
         "criteria": criteria,
@@ -104,7 +118,7 @@ def read(found: Any, name: str, benchmark: Benchmark) -> dict[str, Any]:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise RejectedError("check.field", f"{name}, {quoted(where)}: {first['msg'].lower()}") from error
+        raise RejectedError("check.field", f"{name}, {quoted(where)}: {first['msg']}") from error
     codes = [row.criterion for row in model.criteria]
     if len(set(codes)) < len(codes) or not set(codes) <= set(benchmark.criteria):
         raise RejectedError("check.field", f"{name} names a criterion twice or one that the benchmark does not have")

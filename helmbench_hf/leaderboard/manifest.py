@@ -249,7 +249,7 @@ def read_manifest(found: Any) -> Manifest:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         code = next((code for start, code in CODES.items() if where.startswith(start)), "manifest.field")
-        raise RejectedError(code, f"manifest.json, {quoted(where)}: {first['msg'].lower()}") from error
+        raise RejectedError(code, f"manifest.json, {quoted(where)}: {first['msg']}") from error
     _check_text(manifest.submitter.name, "name", "")
     _check_text(manifest.submitter.text, "text", "\n")
     if found := next(leaks(manifest.model_dump()), None):

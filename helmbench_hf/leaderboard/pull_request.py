@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from helmbench_hf.dataset.publish import asked, insist
 from helmbench_hf.leaderboard import files
 from helmbench_hf.leaderboard.files import RejectedError, quoted
-from helmbench_hf.leaderboard.manifest import TOKENS, look_alike
+from helmbench_hf.leaderboard.manifest import look_alike
 from helmbench_hf.leaderboard.submission import Submission
 from helmbench_hf.run_folder import RunError
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
-TRIES = 4
-PAUSE = 2.0
-"""Seconds before the second try; doubled for each further one."""
-UNSURE = {408, 429, 500, 502, 503, 504}
-"""Statuses after which it may have arrived, or may yet."""
 PLACE = rf"(submissions/[a-z0-9.-]{{1,120}}/[0-9a-f]{{16}})/((?:{files.JUDGMENTS}/|{files.CHECKS}/)?[A-Za-z0-9._-]+)"
-Result = TypeVar("Result")
 
 
 def open_pull_request(api: HfApi, repo: str, submission: Submission) -> str:
     """Open one pull request that adds the submission, and give its address; one that is open already is given instead.
 
     The Hub's client does not repeat a commit whose reply was lost. Here it is repeated, after a look whether it arrived.
-    Raises RunError where the submission is in the repository already, or the Hub refuses.
+    Raises RunError where the submission is in the repository already or there is no token, PublishError where the Hub refuses.
     """
     from huggingface_hub import CommitOperationAdd, get_token
 
@@ -41,7 +35,7 @@ def open_pull_request(api: HfApi, repo: str, submission: Submission) -> str:
         )
     place, title = manifest.place, f"Submission of {manifest.model.id}, run {manifest.run_id}"
     paths = [f"{place}/{files.MANIFEST}"]
-    if _asked(lambda: api.get_paths_info(repo, paths, repo_type="dataset"), f"{repo} cannot be read"):
+    if asked(lambda: api.get_paths_info(repo, paths, repo_type="dataset"), f"{repo} cannot be read"):
         raise RunError(f"{repo} holds this very run already, at {place}")
     adds = [CommitOperationAdd(f"{place}/{name}", content) for name, content in submission.content.items()]
 
@@ -55,7 +49,9 @@ def open_pull_request(api: HfApi, repo: str, submission: Submission) -> str:
         pulls = api.get_repo_discussions(repo, repo_type="dataset", discussion_type="pull_request", discussion_status="open")
         return next((str(each.url) for each in pulls if each.title == title), None)
 
-    return _insist(send, arrived, f"the pull request on {repo}")
+    if (open_already := asked(arrived, f"the pull requests of {repo} cannot be read")) is not None:
+        return open_already
+    return insist(send, arrived, f"the pull request on {repo}", api)
 
 
 def _description(submission: Submission) -> str:
@@ -68,11 +64,11 @@ def _description(submission: Submission) -> str:
 def fetch(api: HfApi, repo: str, number: int, scratch: Path) -> Path:
     """The submission that a pull request adds, in a folder under `scratch`.
 
-    Raises RejectedError where it does anything else than to add one submission, before a byte of it is fetched, and RunError
-    where the Hub cannot be read.
+    Raises RejectedError where it does anything else than to add one submission, before a byte of it is fetched, PublishError
+    where the Hub cannot be read, and RunError where there is no such open pull request.
     """
     what = f"pull request {number} of {repo} cannot be read"
-    head, added, known = _asked(lambda: _changes(api, repo, number), what)
+    head, added, known = asked(lambda: _changes(api, repo, number), what)
     place = _only_place(added)
     slug = place.split("/")[1]
     if twin := look_alike(slug, {path.split("/")[1] for path in known if path.startswith("submissions/")}):
@@ -80,7 +76,7 @@ def fetch(api: HfApi, repo: str, number: int, scratch: Path) -> Path:
             "model.confusable", f"the model's name {quoted(slug)} looks like {quoted(twin)}, which is on the board"
         )
     for path in added:
-        source = _asked(
+        source = asked(
             lambda path=path: api.hf_hub_download(repo, path, repo_type="dataset", revision=head, cache_dir=scratch / "cache"),
             what,
         )
@@ -134,41 +130,4 @@ def _only_place(added: Mapping[str, int]) -> str:
 
 def comment(api: HfApi, repo: str, number: int, text: str) -> None:
     """Put the result under the pull request, as text that is not rendered."""
-    _asked(lambda: api.comment_discussion(repo, number, f"```\n{text}\n```", repo_type="dataset"), f"{repo} takes no comment")
-
-
-def _insist(send: Callable[[], Result], arrived: Callable[[], Result | None], what: str) -> Result:
-    last: Exception | None = None
-    for number in range(TRIES):
-        if number:
-            time.sleep(PAUSE * 2 ** (number - 1))
-        try:
-            if (found := arrived()) is not None:
-                return found
-            return send()
-        except _hub_errors() as error:
-            last = error
-            status = getattr(getattr(error, "response", None), "status_code", None)
-            if status is not None and status not in UNSURE:
-                break
-    raise RunError(f"{what} failed ({_short(last)})") from None
-
-
-def _asked(ask: Callable[[], Result], what: str) -> Result:
-    try:
-        return ask()
-    except _hub_errors() as error:
-        raise RunError(f"{what} ({_short(error)}); check its name, the network and the token") from None
-
-
-def _hub_errors() -> tuple[type[Exception], ...]:
-    from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]
-
-    return HTTPError, OSError, ValueError
-
-
-def _short(error: Exception | None) -> str:
-    """Kind and status of an error with the first line of what the server says, without anything like a token."""
-    said = getattr(error, "server_message", None) or str(error).strip().partition("\n")[0]
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    return TOKENS.sub("hf_...", f"{type(error).__name__}{f' {status}' if status else ''}: {str(said)[:200]}")
+    asked(lambda: api.comment_discussion(repo, number, f"```\n{text}\n```", repo_type="dataset"), f"{repo} takes no comment")

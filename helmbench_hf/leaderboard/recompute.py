@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from helmbench_hf.content.load import Benchmark
+from helmbench_hf.dataset.identity import authored
 from helmbench_hf.generate.turns import Conversations, Settings, turn_name
 from helmbench_hf.grading.exchanges import exchanges
 from helmbench_hf.grading.judge import verdict
 from helmbench_hf.grading.registry import Registry
-from helmbench_hf.grading.run import by_code, questions
+from helmbench_hf.grading.run import by_code, judge_info, questions
 from helmbench_hf.inference.chat import ServerTemplate
 from helmbench_hf.inference.engine import Message
 from helmbench_hf.inference.keys import KeyContext, digest
-from helmbench_hf.records import Case, Completion, JudgeInfo, Verdict
+from helmbench_hf.records import Case, Completion, Verdict
 from helmbench_hf.scoring.claims import cite
 from helmbench_hf.scoring.result import to_json
 from helmbench_hf.scoring.run import score
@@ -126,17 +127,21 @@ def find_scores(
     content_sha256: str,
     panel: str,
 ) -> dict[str, Any]:
-    """The whole of `scores.json`, as plain JSON."""
+    """The whole of `scores.json` as plain JSON. `judges`: rows of `judge.json`; `checks`: by name.
+
+    Raises ScoringError where the verdicts contradict themselves or the plan.
+    """
     rows = [dict(row) for row in judges]
     found = score(
         cases,
         verdicts,
         benchmark=benchmark,
-        judges=tuple(JudgeInfo(row["id"], row["family"]) for row in rows),
+        judges=tuple(map(judge_info, rows)),
         draws=draws,
         design=design,
         content_sha256=content_sha256,
-        claims=cite(checks, rows),
+        rubric=rows[0]["rubric"] if rows else {},
+        claims=cite(checks, rows, authored(benchmark)["calibration"]),
         panel=cast("Panel", panel),
     )
     plain: dict[str, Any] = json.loads(json.dumps(to_json(found)))

@@ -83,7 +83,7 @@ def prepare(
         name, content_of, derived = _judge_file(row, cases, answers, settings.draws, said, benchmark)
         content[name] = content_of
         verdicts += derived
-    found = cited(checks, rows)
+    found = cited(checks, rows, benchmark)
     scores = find_scores(
         cases, verdicts, rows, found, benchmark=benchmark, draws=settings.draws, design=manifest["dataset"]["design"],
         content_sha256=manifest["dataset"]["content_sha256"], panel=panel,
@@ -105,6 +105,8 @@ def _check_whole(manifest: Mapping[str, Any], folder: RunFolder) -> None:
             f"{folder.root} does not record what its keys rest on: its answers are a policy's, a person's, or were made by an "
             "earlier helmbench. Only a model's run can be submitted; make one with `helmbench generate`."
         )
+    if manifest["dataset"].get("private"):
+        raise RunError(f"{folder.root} answers a private holdout, and its answers would give that away; it is never submitted")
     selection = manifest.get("selection", {})
     if any(selection.get(name) is not None for name in ("only", "limit", "shard")):
         raise RunError(

@@ -11,7 +11,7 @@ from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 from typer.testing import CliRunner
 
 from helmbench_hf.cli.app import app
-from helmbench_hf.leaderboard import pull_request
+from helmbench_hf.dataset import publish
 from helmbench_hf.leaderboard.files import RejectedError
 from helmbench_hf.leaderboard.manifest import look_alike
 from helmbench_hf.leaderboard.pull_request import fetch, open_pull_request
@@ -29,7 +29,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """A results repository with a page of its own."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
-    monkeypatch.setattr(pull_request, "PAUSE", 0.0)
+    monkeypatch.setattr(publish, "PAUSE", 0.0)
     with Hub() as hub:
         hub.repo(REPO)
         change(hub, CommitOperationAdd("README.md", b"# Results"), user="helmbench")
@@ -71,7 +71,7 @@ def test_nobody_without_a_token_and_no_token_in_an_error(
     with pytest.raises(RunError, match="no token"):
         open_pull_request(results.api(None), REPO, submission)
     assert not results.asked("POST", "/commit/")
-    with pytest.raises(RunError) as refused:
+    with pytest.raises(publish.PublishError) as refused:
         open_pull_request(results.api(OTHER), "helmbench/nothing", submission)
     assert TOKENS[OTHER] not in str(refused.value)
 

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from helmbench_hf.cli.app import app
+from helmbench_hf.cli.scores import write_scores
 from helmbench_hf.generate.policies import run_policy
 from helmbench_hf.grading.run import collect
 from helmbench_hf.leaderboard.files import RejectedError
@@ -34,10 +35,13 @@ def edited(run: Path, path: Path, **changes: object) -> Path:
 
 
 def test_a_run_through_the_pipeline_is_accepted(original: Path, submission: Submission, run: Path) -> None:
+    write_scores(run)
     report = made.checked(original)
     assert (report.reasons, report.accepted) == ([], True)
     assert report.scores == submission.scores
     assert report.scores is not None
+    scores = json.loads((run / "scores.json").read_text())
+    assert report.scores == scores, "as `helmbench score` writes them"
     rows = made.rows_of(original / "verdicts.jsonl.gz")
     assert len(rows) == len(collect(RunFolder(run)).verdicts) > 100
     assert {row["value"] for row in rows} >= {0.0, 1.0}, "the fakes should not all agree"
@@ -105,6 +109,11 @@ def test_a_token_in_an_answer_and_a_path_in_an_option_are_refused(run: Path, tmp
 def test_a_part_of_a_design_is_no_submission(run: Path, tmp_path: Path, selection: dict[str, object], word: str) -> None:
     with pytest.raises(RunError, match=word):
         prepare(edited(run, tmp_path / "part", selection=selection))
+
+
+def test_a_run_on_a_private_holdout_stays_at_home(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="private holdout"):
+        prepare(edited(run, tmp_path / "private", dataset={"private": True}))
 
 
 def test_an_unfinished_run_and_a_policy_are_no_submission(run: Path, tmp_path: Path) -> None:
