@@ -14,8 +14,8 @@ from helmbench_hf.cli.run import ours
 from helmbench_hf.cli.scores import Checks, Panel
 
 if TYPE_CHECKING:
+    from helmbench_hf.leaderboard.report import Report
     from helmbench_hf.leaderboard.submission import Submission
-    from helmbench_hf.leaderboard.verify import Report
 
 ACCEPTED, REJECTED, UNREADABLE = 0, 1, 2
 Repo = Annotated[str, typer.Option("--repo", help="The results repository, a dataset on the Hub.")]
@@ -40,6 +40,7 @@ def submit(
     from helmbench_hf.leaderboard.files import RejectedError
     from helmbench_hf.leaderboard.submission import prepare, shown
 
+    errors: tuple[type[Exception], ...] = (PublishError, OSError, *ours())
     try:
         made = prepare(run, checks=check or (), panel=panel, submitter=name, text=text)
         _check_own(run, made)
@@ -59,7 +60,7 @@ def submit(
             from helmbench_hf.leaderboard.pull_request import open_pull_request
 
             typer.echo(f"pull request: {open_pull_request(HfApi(), repo, made)}")
-    except (PublishError, OSError, *ours()) as error:
+    except errors as error:
         fail(error)
 
 
@@ -93,12 +94,13 @@ def verify(
 
     if (folder is None) == (pull_request is None):
         fail("give the folder of a submission, or --pull-request N", UNREADABLE)
+    errors: tuple[type[Exception], ...] = (UnreadableError, PublishError, OSError, *ours())
     try:
         with tempfile.TemporaryDirectory(prefix="helmbench-") as scratch:
             report = _report(folder, pull_request, repo, Path(scratch), dataset, revision)
         if comment and pull_request is not None:
             _comment(repo, pull_request, report)
-    except (UnreadableError, PublishError, OSError, *ours()) as error:
+    except errors as error:
         fail(error, UNREADABLE)
     typer.echo(json.dumps(report.as_row(), indent=2) if as_json else report.summary())
     raise typer.Exit(ACCEPTED if report.accepted else REJECTED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,10 +77,8 @@ def fetch(api: HfApi, repo: str, number: int, scratch: Path) -> Path:
             "model.confusable", f"the model's name {quoted(slug)} looks like {quoted(twin)}, which is on the board"
         )
     for path in added:
-        source = asked(
-            lambda path=path: api.hf_hub_download(repo, path, repo_type="dataset", revision=head, cache_dir=scratch / "cache"),
-            what,
-        )
+        fetched = partial(api.hf_hub_download, repo, path, repo_type="dataset", revision=head, cache_dir=scratch / "cache")
+        source = asked(fetched, what)
         target = scratch / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(Path(source).read_bytes())

@@ -16,12 +16,17 @@ from typing import Any
 
 import pytest
 
+from helmbench_hf.content.load import default_benchmark
+from helmbench_hf.dataset.identity import authored
 from helmbench_hf.dataset.load import CaseSet, load_cases
 from helmbench_hf.generate import run as generating
 from helmbench_hf.grading import exchanges
+from helmbench_hf.grading.registry import Registry
+from helmbench_hf.leaderboard import recompute
 from helmbench_hf.leaderboard.rows import differing
 from helmbench_hf.leaderboard.submission import prepare
 from helmbench_hf.leaderboard.verify import UnreadableError, verify
+from helmbench_hf.scoring import run as scoring
 from tests.leaderboard import made
 from tests.support.checkpoints import tiny_checkpoint
 
@@ -148,7 +153,19 @@ def _damage_rows(path: Path, dice: random.Random, kind: int) -> None:
 
 
 def run(original: Path, scratch: Path, seeds: range, load: Callable[[str], CaseSet] = few_cases) -> Outcome:
-    """Damage the submission once a seed and verify it. Whatever verification raises is a bug and passes through."""
+    """Damage the submission once a seed and verify it. Whatever verification raises is a bug and passes through.
+
+    The versions of the authored files and the index of helplines are made once: no damage reaches them.
+    """
+    parts, registry = authored(default_benchmark()), Registry.build(default_benchmark().countries)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (scoring, recompute):
+            patch.setattr(module, "authored", lambda _: parts)
+        patch.setattr(Registry, "build", lambda _: registry)
+        return _run(original, scratch, seeds, load)
+
+
+def _run(original: Path, scratch: Path, seeds: range, load: Callable[[str], CaseSet]) -> Outcome:
     outcome, valid = Outcome(), verify(original, load)
     assert valid.accepted, valid.reasons
     for seed in seeds:
