@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +14,6 @@ from helmbench_hf.cli.run import ours
 
 if TYPE_CHECKING:
     from helmbench_hf.grading.run import Graded
-    from helmbench_hf.scoring import verdicts as scoring
 
 ExistingRun = Annotated[Path, typer.Option("--run", help="Folder of the run.")]
 Checks = Annotated[
@@ -50,12 +49,10 @@ Panel = Annotated[
 def write_scores(run: Path, checks: Sequence[Path] = (), panel: str = "first") -> Graded:
     """Derive every verdict from the journals, score them, write `verdicts.jsonl` and `scores.json`."""
     from helmbench_hf.content.load import default_benchmark
-    from helmbench_hf.dataset.identity import authored
     from helmbench_hf.grading.run import collect
+    from helmbench_hf.leaderboard.recompute import find_scores
     from helmbench_hf.run_folder import RunFolder, write_json
-    from helmbench_hf.scoring.claims import cite, read_check
-    from helmbench_hf.scoring.result import to_json
-    from helmbench_hf.scoring.run import score as score_run
+    from helmbench_hf.scoring.claims import read_check
 
     folder = RunFolder(run)
     found = {path.resolve().name: read_check(path) for path in checks}
@@ -63,20 +60,18 @@ def write_scores(run: Path, checks: Sequence[Path] = (), panel: str = "first") -
         fail("two checks have the same folder name; scores cite a check by it, so rename one")
     graded = collect(folder)
     manifest = folder.manifest()
-    scores = score_run(
+    written = find_scores(
         graded.cases,
         graded.verdicts,
+        graded.judge_rows,
+        found,
         benchmark=default_benchmark(),
-        judges=graded.judges,
         draws=manifest["settings"]["draws"],
         design=manifest["dataset"]["design"],
         content_sha256=manifest["dataset"]["content_sha256"],
-        rubric=graded.judge_rows[0]["rubric"] if graded.judge_rows else {},
-        claims=cite(found, graded.judge_rows, authored(default_benchmark())["calibration"]),
-        panel=cast("scoring.Panel", panel),
+        panel=panel,
     )
     graded.write(folder)
-    written = to_json(scores)
     if manifest["dataset"].get("private"):
         written["provenance"]["private"] = True
     write_json(folder.scores, written)

@@ -105,8 +105,8 @@ def publish(api: HfApi, release: Release, published: Published, difference: Diff
 
 def read_published(api: HfApi, repo: str) -> Published:
     """Head, files and tags of a dataset repository. Raises PublishError where it cannot be read."""
-    info = _asked(lambda: api.dataset_info(repo), f"{repo} cannot be read")
-    refs = _asked(lambda: api.list_repo_refs(repo, repo_type="dataset"), f"the tags of {repo} cannot be read")
+    info = asked(lambda: api.dataset_info(repo), f"{repo} cannot be read")
+    refs = asked(lambda: api.list_repo_refs(repo, repo_type="dataset"), f"the tags of {repo} cannot be read")
     tags = {each.name: each.target_commit for each in refs.tags}
     return Published(str(info.sha), bool(info.private), _files(api, repo, str(info.sha)), tags)
 
@@ -157,13 +157,13 @@ def _files(api: HfApi, repo: str, revision: str) -> dict[str, str]:
     def listed() -> list[Any]:
         return list(api.list_repo_tree(repo, repo_type="dataset", revision=revision, recursive=True))
 
-    entries = _asked(listed, f"the files of {repo} cannot be listed")
+    entries = asked(listed, f"the files of {repo} cannot be listed")
     return {each.path: each.lfs.sha256 if each.lfs else each.blob_id for each in entries if isinstance(each, RepoFile)}
 
 
 def _fetch(api: HfApi, repo: str, file: str, revision: str) -> Path:
     what = f"{file} of {repo} cannot be fetched"
-    return Path(_asked(lambda: api.hf_hub_download(repo, file, repo_type="dataset", revision=revision), what))
+    return Path(asked(lambda: api.hf_hub_download(repo, file, repo_type="dataset", revision=revision), what))
 
 
 def _differing(api: HfApi, release: Release, revision: str) -> tuple[str, ...]:
@@ -197,7 +197,7 @@ def _commit(api: HfApi, release: Release, published: Published, difference: Diff
             raise PublishError(f"somebody else changed {release.repo} meanwhile (its head is {head}); look with --dry-run")
         return head
 
-    return _insist(send, landed, f"the commit to {release.repo}", api)
+    return insist(send, landed, f"the commit to {release.repo}", api)
 
 
 def _tag(api: HfApi, release: Release, sha: str) -> None:
@@ -211,7 +211,7 @@ def _tag(api: HfApi, release: Release, sha: str) -> None:
             raise PublishError(f"{release.tag} names {tags[release.tag]} and not {sha}; somebody else published that version")
         return tags.get(release.tag)
 
-    _insist(send, landed, f"the tag {release.tag} on {sha}", api)
+    insist(send, landed, f"the tag {release.tag} on {sha}", api)
 
 
 def commit_message(release: Release, difference: Difference) -> tuple[str, str]:
@@ -225,8 +225,8 @@ def commit_message(release: Release, difference: Difference) -> tuple[str, str]:
     return f"{manifest['name']} {release.tag}", "\n".join(lines)
 
 
-def _insist(send: Callable[[], Result], landed: Callable[[], Result | None], what: str, api: HfApi) -> Result:
-    """Send once; after a failure that may pass, look whether it arrived before it is sent again."""
+def insist(send: Callable[[], Result], landed: Callable[[], Result | None], what: str, api: HfApi) -> Result:
+    """Send once; after a failure that may pass, look whether it arrived before it is sent again. Raises PublishError."""
     last: Exception | None = None
     for number in range(TRIES):
         if last is not None:
@@ -247,7 +247,8 @@ def _may_pass(error: Exception) -> bool:
     return status in UNSURE or (status is None and not isinstance(error, ValueError))
 
 
-def _asked(ask: Callable[[], Result], what: str) -> Result:
+def asked(ask: Callable[[], Result], what: str) -> Result:
+    """What the Hub answers. Raises PublishError with `what` and the reason."""
     try:
         return ask()
     except hub_errors() as error:

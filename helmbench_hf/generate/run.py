@@ -89,6 +89,7 @@ def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
         "chat": asdict(prepared.model.template.facts),
         "settings": ask.settings.as_row(),
         "engine_label": prepared.model.context.engine,
+        "key": {**asdict(prepared.model.context), "model": dict(prepared.model.context.model)},
         **({"preset": ask.preset} if ask.preset else {}),
         "context_sha": digest(asdict(prepared.model.context)),
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

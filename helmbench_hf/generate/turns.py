@@ -157,6 +157,16 @@ class Conversations:
         found = ([talk for talk in self._talks(group) if self._open(self._first(talk))] for group in self._groups.values())
         return InOrder([group for group in found if group], self._unanswered)
 
+    def reached(self) -> Iterator[Asked]:
+        """Every turn that the stored answers lead to, answered or not, conversation by conversation; nothing is rendered."""
+        for group in self._groups.values():
+            for talk in self._talks(group):
+                asked: Asked | None = self._first(talk)
+                while asked is not None:
+                    yield asked
+                    completion = self._stored.get(asked.key)
+                    asked = None if completion is None else self._next(asked, completion)
+
     def first_turns(self) -> InOrder:
         """Every conversation's first request, answered or not; for plans."""
         return InOrder([self._talks(group) for group in self._groups.values()], lambda talk: self._request(self._first(talk)))

@@ -56,7 +56,7 @@ def judge_rows(folder: RunFolder) -> list[Row]:
     return sorted(rows, key=lambda row: (row["number"], row["id"]))
 
 
-def key_context(row: Row) -> KeyContext:
+def key_context(row: Mapping[str, Any]) -> KeyContext:
     """What the keys of a judge's answers rest on, as `judge.json` recorded it."""
     return KeyContext(**row["key"])
 

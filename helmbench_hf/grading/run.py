@@ -18,7 +18,7 @@ from helmbench_hf.generate.turns import turn_name
 from helmbench_hf.grading import rubric
 from helmbench_hf.grading.code import code_verdicts
 from helmbench_hf.grading.exchanges import exchanges, places, run_answers
-from helmbench_hf.grading.judge import JudgeError, JudgeSpec, asks, criteria_of, verdict
+from helmbench_hf.grading.judge import Ask, JudgeError, JudgeSpec, asks, criteria_of, verdict
 from helmbench_hf.grading.judging import Row, find_judge, judge_rows, judge_run, key_context
 from helmbench_hf.grading.registry import Registry
 from helmbench_hf.grading.rubric import Exchange
@@ -90,10 +90,12 @@ def collect(folder: RunFolder) -> Graded:
     rows = judge_rows(folder)
     for row in rows:
         found += by_judge(folder, row, exchanges(cases, completions, draws), benchmark)
-    judges = tuple(
-        JudgeInfo(row["id"], row["family"], mode=row["mode"], model_sha256=digest(row["key"]["model"])) for row in rows
-    )
-    return Graded(cases, completions, found, judges, rows)
+    return Graded(cases, completions, found, tuple(map(judge_info, rows)), rows)
+
+
+def judge_info(row: Mapping[str, Any]) -> JudgeInfo:
+    """What scoring needs of a row of `judge.json`."""
+    return JudgeInfo(row["id"], row["family"], mode=row["mode"], model_sha256=digest(row["key"]["model"]))
 
 
 def verdicts(folder: RunFolder) -> list[Verdict]:
@@ -111,13 +113,20 @@ def by_code(
 
 def by_judge(folder: RunFolder, row: Row, replies: Iterable[Exchange], benchmark: Benchmark) -> Iterator[Verdict]:
     """One judge's verdict on every criterion of every usable reply, `judge_failure` where it has not answered."""
-    answers, context = judge_answers(folder, row, benchmark), key_context(row)
+    answers = judge_answers(folder, row, benchmark)
+    for reply, code, asked in questions(row, replies, benchmark):
+        yield verdict(reply, code, row["id"], asked, answers)
+
+
+def questions(
+    row: Mapping[str, Any], replies: Iterable[Exchange], benchmark: Benchmark
+) -> Iterator[tuple[Exchange, str, list[tuple[Ask, str]]]]:
+    """Each (reply, criterion) that the judge of a row of `judge.json` decides, with the calls that decide it and their keys."""
+    context = key_context(row)
     for reply in replies:
         for code in criteria_of(reply.case):
-            asked: list[tuple[Any, str]] = [
-                (ask, ask.key(context)) for ask in asks(reply, code, benchmark, row["mode"], row["orders"])
-            ]
-            yield verdict(reply, code, row["id"], asked, answers)
+            asked = asks(reply, code, benchmark, row["mode"], row["orders"])
+            yield reply, code, [(ask, ask.key(context)) for ask in asked]
 
 
 def judge_answers(folder: RunFolder, row: Row, benchmark: Benchmark) -> Mapping[str, Completion]:

@@ -1,0 +1,1 @@
+"""Submissions of runs to the results repository, their verification, and the board that shows them."""
