@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import os
 import random
@@ -86,6 +87,7 @@ ROW = b'{"a": 1}\n'
         (gzip.compress(b"\n"), "json.syntax"),
         (gzip.compress(b'"\xff"\n'), "json.encoding"),
     ],
+    ids=itertools.count(),
 )
 def test_a_hostile_archive(copy: Path, content: bytes, code: str) -> None:
     with pytest.raises(RejectedError) as refused:
