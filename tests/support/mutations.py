@@ -39,7 +39,7 @@ VALUES: tuple[Any, ...] = (
 
 @functools.cache
 def few_cases(design: str, *_: object) -> CaseSet:
-    """Nine cases of `smoke`: two of each mode, as the design's whole."""
+    """Ten cases of `smoke`: two of each mode, as the design's whole."""
     loaded, chosen = load_cases("smoke"), dict[str, list[Any]]()
     for case in loaded.cases:
         chosen.setdefault(case.mode, []).append(case)
