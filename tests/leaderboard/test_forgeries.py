@@ -221,7 +221,7 @@ def put(path: str, value: object) -> Callable[[dict[str, Any]], object]:
         (put("times.started", "yesterday"), "manifest.field"),
         (put("submitter.text", "a\u202eb"), "submitter.text"),
         (put("submitter.name", "\ud800"), "submitter.text"),
-        (put("key.template_kwargs", {"cache": "/root/cache/x"}), "secret.path"),
+        (put("key.template_kwargs", {"cache": "/srv/cache/x"}), "secret.path"),
         (put("key.model.extra", {"download": "hf_" + "d" * 34}), "secret.token"),
         (put("files", {}), "files.unknown"),
     ],
