@@ -104,7 +104,7 @@ def run(home: Path, name: str, design: str, replies: Mapping[str, str], scratch:
     """What a harness makes of the replies: `figures` and `messages` by case, and its own means, `pooled`."""
     given, taken = scratch / "replies.json", scratch / "found.json"
     given.write_text(json.dumps({"design": design, "replies": replies}))
-    script = HERE / "interop" / f"through_{name.replace('-', '_')}.py"
+    script = HERE / "interop" / f"replies_through_{name.replace('-', '_')}.py"
     # the accounts and caches of the person are no business of a harness that runs no model
     around = {"PATH": os.environ["PATH"], "HOME": str(scratch), "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
     command = [str(home / name / "bin" / "python"), str(script), str(given), str(taken)]

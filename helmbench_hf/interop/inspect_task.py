@@ -26,12 +26,16 @@ def helmbench(
     revision: str | None = None,
     only: str | None = None,
     limit: int | None = None,
+    thinking_tokens: int = 0,
 ) -> Task:
-    """The single-turn cases of a design. Arguments as for `load_cases` and `helmbench run`."""
+    """The single-turn cases of a design. Arguments as for `load_cases` and `helmbench run`.
+
+    `thinking_tokens` are added to every budget, for models that reason before they answer.
+    """
     cases = chosen_cases(design, source, revision, only, limit)
     return Task(
         dataset=MemoryDataset([sample_of(case) for case in cases], name=f"helmbench-{design}"),
-        solver=within_budget(),
+        solver=within_budget(thinking_tokens),
         scorer=by_code(design, source, revision),
     )
 
@@ -45,11 +49,11 @@ def sample_of(case: Case) -> Sample:
 
 
 @solver
-def within_budget() -> Solver:
-    """Ask once, with the case's own token budget unless `--max-tokens` says another."""
+def within_budget(thinking_tokens: int = 0) -> Solver:
+    """Ask once, with the case's own token budget."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        return await generate(state, max_tokens=state.metadata["max_tokens"])
+        return await generate(state, max_tokens=state.metadata["max_tokens"] + thinking_tokens)
 
     return solve
 

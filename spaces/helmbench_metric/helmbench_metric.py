@@ -1,12 +1,9 @@
 """HELMbench's code graders as a metric of the library `evaluate`: raw answers and case codes in, figures with their n out."""
 
-# `evaluate` reads the imports line by line: one on each
 import datasets
 import evaluate
-from helmbench_hf.interop.replies import FIGURES
-from helmbench_hf.interop.replies import grade_reply
-from helmbench_hf.interop.replies import pooled
-from helmbench_hf.interop.replies import single_turn_cases
+
+from helmbench_hf.interop.replies import FIGURES, grade_reply, pooled, single_turn_cases
 
 _DESCRIPTION = "What code decides about answers to the single-turn cases of HELMbench. No score comes out: that needs judges."
 _INPUTS = (

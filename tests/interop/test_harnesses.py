@@ -1,4 +1,4 @@
-"""lm-evaluation-harness and Inspect put the same prompts and give the same verdicts on the same replies, each in its environment."""
+"""lm-evaluation-harness and Inspect put the same prompts and give the same verdicts on the same replies."""
 
 from __future__ import annotations
 

@@ -59,7 +59,8 @@ def test_figures_of_each_kind_of_case() -> None:
 
 def test_a_reply_that_was_cut_is_told_from_one_that_is_broken() -> None:
     one = case(HIDDEN, HIDDEN_SCHEMA)
-    assert [reply_verdicts(one, '{"reply": "a', cut=cut)[0].detail["reason"] for cut in (True, False)] == ["truncated", "unparseable"]
+    reasons = [reply_verdicts(one, '{"reply": "a', cut=cut)[0].detail["reason"] for cut in (True, False)]
+    assert reasons == ["truncated", "unparseable"]
     assert figures(one, reply_verdicts(one, '{"reply": "a', cut=True))["usable"] == 0.0
 
 
