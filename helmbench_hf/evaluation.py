@@ -55,15 +55,15 @@ def evaluate(
     `ValueError`, `RunError`, `EngineError`, `DatasetError` or `ScoringError` with a sentence, `KeyboardInterrupt` after a stop.
     """
     folder, hear = Path(run), _Ear(on_event)
-    if callable(model):
+    if isinstance(model, str | EngineSpec):
+        spec = EngineSpec.parse(model, **(engine or {})) if isinstance(model, str) else model
+        ask = ask_for(cases, folder, spec, settings or Settings())
+        folder.mkdir(parents=True, exist_ok=True)
+        hear.check(host.run(generating.JOB, ask.as_payload(), hear, log=folder / "engine.log"), folder)
+    else:
         if engine or settings is not None:
             raise ValueError("a function samples as it likes; `engine` and `settings` are for models that are named by a text")
         _ask_function(model, cases, folder, name or _name_of(model), concurrency, hear)
-    else:
-        spec = EngineSpec.parse(model, **(engine or {})) if isinstance(model, str) else model
-        folder.mkdir(parents=True, exist_ok=True)
-        ask = ask_for(cases, folder, spec, settings or Settings())
-        hear.check(host.run(generating.JOB, ask.as_payload(), hear, log=folder / "engine.log"), folder)
     listed = [judge] if isinstance(judge, str | JudgeSpec) else judge
     specs = [each if isinstance(each, JudgeSpec) else JudgeSpec.named(each) for each in listed]
     hear.check(grade(folder, specs, hear, log=folder / "judge.log"), folder)

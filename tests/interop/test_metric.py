@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from huggingface_hub import CommitOperationAdd
 
 from helmbench_hf.interop.replies import grade_reply, pooled, single_turn_cases
 from tests.grading.runs import good
+from tests.support.hub import Hub
 
+REPO = "helmbench/helmbench_metric"
 FOLDER = Path(__file__).parents[2] / "spaces" / "helmbench_metric"
 
 
@@ -35,6 +39,20 @@ def test_figures_are_those_of_our_graders(metric: Any) -> None:
     assert 0 < found["usable"] < 1
     metric.add(prediction='{"answer": "x"}', reference=next(iter(cases)))
     assert metric.compute(design="smoke")["usable_n"] == 1
+
+
+def test_the_same_folder_is_read_as_a_space_of_the_hub(tmp_path: Path) -> None:
+    code = next(iter(single_turn_cases("smoke")))
+    asked = f"predictions=['no JSON'], references=[{code!r}], design='smoke'"
+    script = f"import evaluate, json; print(json.dumps(evaluate.load({REPO!r}).compute({asked})))"
+    with Hub() as hub:
+        hub.repo(REPO, "space")
+        adds = [CommitOperationAdd(path.name, path.read_bytes()) for path in FOLDER.iterdir() if path.is_file()]
+        hub.api().create_commit(REPO, adds, commit_message="The metric", repo_type="space")
+        done = hub.client(script, tmp_path / "home", HF_UPDATE_DOWNLOAD_COUNTS="0")
+        assert done.returncode == 0, done.stderr
+        assert hub.hosts == {"127.0.0.1"}
+    assert json.loads(done.stdout) == pooled([grade_reply(single_turn_cases("smoke")[code], "no JSON")])
 
 
 def test_an_unknown_case_is_said(metric: Any) -> None:
