@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -56,15 +57,19 @@ def environments() -> Path:
 
 def set_up(folder: Path, requirements: Path) -> None:
     """Make one harness's environment: its pinned release, and what HELMbench itself needs, without an engine."""
-    project = ROOT / "pyproject.toml"
-    wanted = requirements.read_text() + project.read_text()
+    ours = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    wanted = requirements.read_text() + "".join(f"{name}\n" for name in ours)
     ready = folder / "ready"
     if ready.is_file() and ready.read_text() == wanted:
         return
     uv = [sys.executable, "-m", "uv"]
+    # as in the Makefile: wheels on disk where there are any, else PyTorch's own CPU index
+    wheels = os.environ.get("PIP_FIND_LINKS")
+    torch = {"UV_FIND_LINKS": wheels} if wheels else {"UV_TORCH_BACKEND": "cpu"}
     subprocess.run([*uv, "venv", "-q", "--clear", "--python", sys.executable, str(folder)], check=True)
-    install = ["pip", "install", "-q", "--python", str(folder / "bin" / "python"), "-r", str(requirements), "-r", str(project)]
-    subprocess.run([*uv, *install], check=True)
+    (folder / "requirements.txt").write_text(wanted)
+    install = ["pip", "install", "-q", "--python", str(folder / "bin" / "python"), "-r", str(folder / "requirements.txt")]
+    subprocess.run([*uv, *install], check=True, env={**os.environ, **torch})
     ready.write_text(wanted)
 
 
