@@ -62,7 +62,7 @@ def within_budget(thinking_tokens: int = 0) -> Solver:
 def means() -> Metric:
     """The mean of every figure over the samples that have it, with its n."""
 
-    def compute(scores: list[SampleScore]) -> dict[str, float | int]:
+    def compute(scores: list[SampleScore]) -> dict[str, float]:
         return pooled(each.score.as_dict() for each in scores)
 
     return compute

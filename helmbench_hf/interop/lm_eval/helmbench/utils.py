@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from helmbench_hf.interop.replies import FIGURES, chosen_cases, grade_reply, single_turn_cases
+from helmbench_hf.interop.replies import chosen_cases, grade_reply, single_turn_cases
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -43,5 +43,3 @@ def count(values: Sequence[float]) -> int:
     """How many documents have a figure."""
     return len(values)
 
-
-__all__ = ["FIGURES", "count", "docs", "grade"]
