@@ -29,7 +29,8 @@ DESIGN = "core"
 def eval_results(made: Submission, dataset: str = DATASET) -> str:
     """The file's text: one entry for the composite and one for each pillar that has a score.
 
-    Raises RunError where the run is not of `core`, its model is none of the Hub, or there is no composite.
+    Raises RunError where the run is not of `core`, its model is none of the Hub, or the composite does not cover
+    every behavior.
     """
     manifest, scores = made.manifest, made.scores
     if manifest.dataset.design != DESIGN:
@@ -39,14 +40,17 @@ def eval_results(made: Submission, dataset: str = DATASET) -> str:
             f"{manifest.model.id} is not named by a commit of the Hub but is a folder or stands behind a server; nothing shows "
             "that its score is that of a model there"
         )
-    if scores["headline"]["printed"] is None:
-        raise RunError("this run has no composite: " + (scores["headline"]["note"] or "too few pairs are scored"))
+    overall = scores["headline"]["overall"]
+    if scores["headline"]["printed"] is None or overall["weight_scored"] < overall["weight"]:
+        raise RunError(
+            f"the composite of this run covers {overall['weight_scored']:g} of {overall['weight']:g} points, and a number on a "
+            "model's page is taken for the whole; grade the run with a judge (`helmbench grade`) until every behavior has a score"
+        )
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
     shared: dict[str, Any] = {"dataset_id": dataset, "date": manifest.times.started}
     if manifest.dataset.sha:
         shared["dataset_revision"] = manifest.dataset.sha
-    overall = scores["headline"]["overall"]
     listed = [("overall", scores["headline"]["printed"], overall)]
     for pillar in scores["pillars"]:
         if pillar["score"]["value"] is not None:

@@ -26,11 +26,14 @@ runner = CliRunner()
 
 @pytest.fixture
 def made(submission: Submission) -> Submission:
-    """As if the run were on `core` and its model from the Hub."""
+    """As if the run were on `core`, its model from the Hub, and every behavior had a score."""
     manifest = submission.manifest
     model = manifest.model.model_copy(update={"id": MODEL, "commit": COMMIT, "files_sha": ""})
     dataset = manifest.dataset.model_copy(update={"design": "core", "id": "helmbench/v1", "sha": "cd" * 20})
-    return Submission(manifest.model_copy(update={"model": model, "dataset": dataset}), submission.content, submission.scores)
+    scores = copy.deepcopy(dict(submission.scores))
+    scores["headline"]["printed"] = 41.257
+    scores["headline"]["overall"]["weight_scored"] = scores["headline"]["overall"]["weight"]
+    return Submission(manifest.model_copy(update={"model": model, "dataset": dataset}), submission.content, scores)
 
 
 @pytest.fixture
@@ -53,7 +56,7 @@ def test_every_entry_is_read_by_the_hubs_own_client_and_lies_in_0_to_100(made: S
     entries = parse_eval_result_entries(yaml.safe_load(eval_results(made)))
     pillars = [each for each in made.scores["pillars"] if each["score"]["value"] is not None]
     assert [entry.task_id for entry in entries] == ["overall", *(each["slug"] for each in pillars)]
-    assert entries[0].value == round(made.scores["headline"]["printed"], 2)
+    assert entries[0].value == 41.26
     for entry, pillar in zip(entries[1:], pillars, strict=True):
         assert entry.value == round(max(0.0, 100 * pillar["score"]["value"]), 2)
     assert all(0 <= entry.value <= 100 for entry in entries)
@@ -69,8 +72,11 @@ def test_a_number_that_means_nothing_on_a_models_page_is_refused(made: Submissio
     folder = made.manifest.model.model_copy(update={"commit": ""})
     with pytest.raises(RunError, match="not named by a commit of the Hub"):
         eval_results(Submission(made.manifest.model_copy(update={"model": folder}), made.content, made.scores))
-    with pytest.raises(RunError, match="has no composite"):
+    with pytest.raises(RunError, match="is taken for the whole"):
         eval_results(changed(made, printed=None))
+    overall = {**made.scores["headline"]["overall"], "weight_scored": 99}
+    with pytest.raises(RunError, match="covers 99 of 100 points"):
+        eval_results(changed(made, overall=overall))
 
 
 def test_one_pull_request_on_the_models_own_repository(hub: Hub, made: Submission) -> None:
