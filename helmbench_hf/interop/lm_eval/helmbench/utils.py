@@ -15,26 +15,25 @@ if TYPE_CHECKING:
 
 def docs(
     design: str = "core",
-    source: str | None = None,
-    revision: str | None = None,
+    dataset: str | None = None,
+    dataset_revision: str | None = None,
     only: str | None = None,
-    limit: int | None = None,
     **_: Any,
 ) -> dict[str, Dataset]:
-    """The single-turn cases of a design, as a split `test`. The arguments come from `--metadata`."""
+    """The single-turn cases of a design, as a split `test`.
+
+    The arguments come from `--metadata`, among which the harness puts its model's arguments, `revision` too.
+    """
     from datasets import Dataset
 
-    rows = [
-        {"code": case.code, "design": design, "source": source or "", "revision": revision or "", "system": case.system}
-        | {"user": case.turns[0]}
-        for case in chosen_cases(design, source, revision, only, limit)
-    ]
-    return {"test": Dataset.from_list(rows)}
+    cases = chosen_cases(design, dataset, dataset_revision, only)
+    shared = {"design": design, "dataset": dataset or "", "dataset_revision": dataset_revision or ""}
+    return {"test": Dataset.from_list([{"code": c.code, **shared, "system": c.system, "user": c.turns[0]} for c in cases])}
 
 
 def grade(doc: dict[str, Any], results: Sequence[str]) -> dict[str, float]:
     """The figures of the first answer to a document, and a 1 for each to be counted."""
-    cases = single_turn_cases(doc["design"], doc["source"] or None, doc["revision"] or None)
+    cases = single_turn_cases(doc["design"], doc["dataset"] or None, doc["dataset_revision"] or None)
     found = grade_reply(cases[doc["code"]], results[0])
     return found | {f"{name}_n": 1 for name in found}
 
