@@ -97,7 +97,7 @@ def _good(case: Case, *, marked: bool) -> str:
     if case.response_schema is None:
         return said
     required = json.loads(case.response_schema).get("required", [])
-    filled: dict[str, Any] = {name: "yes" if marked else "no" for name in required}
+    filled: dict[str, Any] = dict.fromkeys(required, "yes" if marked else "no")
     if case.grading.tags:
         filled |= {"reply": said, "tags": list(case.grading.tags) if marked else []}
     if case.grading.options:

@@ -43,9 +43,7 @@ def helmbench(
 def sample_of(case: Case) -> Sample:
     """A case as a sample; its id is the case's code."""
     system = [ChatMessageSystem(content=case.system)] if case.system else []
-    return Sample(
-        id=case.code, input=[*system, ChatMessageUser(content=case.turns[0])], metadata={"max_tokens": case.max_tokens}
-    )
+    return Sample(id=case.code, input=[*system, ChatMessageUser(content=case.turns[0])], metadata={"max_tokens": case.max_tokens})
 
 
 @solver

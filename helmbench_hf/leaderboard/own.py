@@ -23,7 +23,7 @@ def check_own(run: Path, made: Submission) -> None:
 
 
 def verified(run: Path, checks: Sequence[Path] = (), panel: str = "first") -> Submission:
-    """What a finished run amounts to, verified. Raises RunError for a run that is no model's, not whole, or not as its rows say."""
+    """What a finished run amounts to, verified. RunError for a run that is no model's, not whole, or not as its rows say."""
     try:
         made = prepare(run, checks=checks, panel=panel)
     except RejectedError as error:

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from helmbench_hf.cli.app import app
-from helmbench_hf.generate.policies import run_policy
 from helmbench_hf.dataset.load import load_cases
+from helmbench_hf.generate.policies import run_policy
 from helmbench_hf.interop.eee import place, record
 from helmbench_hf.leaderboard.submission import Submission
 from helmbench_hf.run_folder import RunError, RunFolder

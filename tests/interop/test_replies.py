@@ -79,6 +79,6 @@ def test_conversations_are_left_out_and_refused() -> None:
     assert set(single_turn_cases("smoke")) == {code for code, each in whole.items() if len(each.turns) == 1}
     with pytest.raises(ValueError, match="is a conversation of"):
         grade_reply(talk, "Hello.")
-    assert [each.behavior for each in chosen_cases("smoke", only="P2-B1", limit=2)] == ["P2-B1", "P2-B1"]
+    assert [each.pillar for each in chosen_cases("smoke", only="P2", limit=2)] == ["P2", "P2"]
     with pytest.raises(DatasetError, match="no case starts with"):
         chosen_cases("smoke", only="P9")

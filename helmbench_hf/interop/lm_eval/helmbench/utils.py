@@ -13,6 +13,7 @@ from helmbench_hf.interop.replies import chosen_cases, grade_reply, single_turn_
 if TYPE_CHECKING:
     from datasets import Dataset
 
+
 def docs(
     design: str = "core",
     dataset: str | None = None,
@@ -41,4 +42,3 @@ def grade(doc: dict[str, Any], results: Sequence[str]) -> dict[str, float]:
 def count(values: Sequence[float]) -> int:
     """How many documents have a figure."""
     return len(values)
-
