@@ -17,7 +17,7 @@ GIVEN: dict[tuple[str, ...], str] = {}
 """By the texts of a prompt, the reply."""
 
 
-@modelapi(name="replies")  # type: ignore[untyped-decorator]
+@modelapi(name="replies")
 class Replies(ModelAPI):  # type: ignore[misc]
     """Gives the reply that belongs to a prompt; a prompt that is not ours is an error."""
 

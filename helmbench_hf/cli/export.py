@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
@@ -27,14 +27,15 @@ def eee(
     panel: Panel = "first",
 ) -> None:
     """Write a record of Every Eval Ever (schema 0.3.0)."""
-    from helmbench_hf.interop.eee import RELATIONSHIPS, Relationship, write
+    from helmbench_hf.interop.eee import RELATIONSHIPS, write
     from helmbench_hf.leaderboard.own import verified
 
     if relationship not in RELATIONSHIPS:
         fail(f"{relationship!r} is no relationship; one of {', '.join(RELATIONSHIPS)}")
+    errors: tuple[type[Exception], ...] = (OSError, *ours())
     try:
-        path = write(verified(run, check or (), panel), out, organization, cast("Relationship", relationship))
-    except (OSError, *ours()) as error:
+        path = write(verified(run, check or (), panel), out, organization, relationship)
+    except errors as error:
         fail(error)
     typer.echo(path)
 
@@ -56,6 +57,7 @@ def results(
     from helmbench_hf.interop.eval_results import PATH, eval_results, open_pull_request
     from helmbench_hf.leaderboard.own import verified
 
+    errors: tuple[type[Exception], ...] = (PublishError, OSError, *ours())
     try:
         made = verified(run, check or (), panel)
         text = eval_results(made, dataset)
@@ -66,7 +68,7 @@ def results(
             from huggingface_hub import HfApi
 
             typer.echo(f"pull request: {open_pull_request(HfApi(), push, made, text)}", err=True)
-    except (PublishError, OSError, *ours()) as error:
+    except errors as error:
         fail(error)
 
 
