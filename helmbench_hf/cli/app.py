@@ -7,7 +7,22 @@ from typing import Annotated
 import typer
 
 from helmbench_hf import __version__
-from helmbench_hf.cli import content, grade, judge, judge_sheets, merge, models, people, plan, review, run, scores, study, submit
+from helmbench_hf.cli import (
+    content,
+    export,
+    grade,
+    judge,
+    judge_sheets,
+    merge,
+    models,
+    people,
+    plan,
+    review,
+    run,
+    scores,
+    study,
+    submit,
+)
 
 app = typer.Typer(
     name="helmbench",
@@ -26,6 +41,7 @@ judge.app.command("read")(judge_sheets.read)
 judge.app.command("agreement")(judge_sheets.agreement)
 app.add_typer(judge.app, name="judge")
 app.add_typer(people.app, name="people")
+app.add_typer(export.app, name="export")
 app.command("rate")(people.rate)
 app.command("siri2")(people.siri2)
 app.command("show")(content.show)

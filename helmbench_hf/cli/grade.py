@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -64,11 +62,8 @@ def judge_spec(text: str, thinking: str | None = None, **machine: int | None) ->
     kind, name = split_model(model)
     if name == DEMO and kind != "endpoint":
         model, given = f"{kind}:{demo_model_path()}", {"id": DEMO, "family": "smollm2", "dtype": DEMO_DTYPE, **given}
-    short = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).name).strip("-.") or "judge"
-    letters = re.match(r"[A-Za-z]+", short)
-    fields: dict[str, Any] = {"id": short, "family": (letters[0] if letters else short).lower()}
-    fields |= {key: given.pop(key) for key in ("id", "family", "mode", "orders") if key in given}
-    return JudgeSpec(engine=model, options=given, preset=preset, **fields)
+    fields = {key: given.pop(key) for key in ("id", "family", "mode", "orders") if key in given}
+    return JudgeSpec.named(model, options=given, preset=preset, **fields)
 
 
 def _judge_preset(engine: str, name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:

@@ -47,35 +47,10 @@ Panel = Annotated[
 
 
 def write_scores(run: Path, checks: Sequence[Path] = (), panel: str = "first") -> Graded:
-    """Derive every verdict from the journals, score them, write `verdicts.jsonl` and `scores.json`."""
-    from helmbench_hf.content.load import default_benchmark
-    from helmbench_hf.grading.run import collect
-    from helmbench_hf.leaderboard.recompute import find_scores
-    from helmbench_hf.run_folder import RunFolder, write_json
-    from helmbench_hf.scoring.claims import read_check
+    """As `evaluation.write_scores`, imported when it is needed."""
+    from helmbench_hf import evaluation
 
-    folder = RunFolder(run)
-    found = {path.resolve().name: read_check(path) for path in checks}
-    if len(found) < len(checks):
-        fail("two checks have the same folder name; scores cite a check by it, so rename one")
-    graded = collect(folder)
-    manifest = folder.manifest()
-    written = find_scores(
-        graded.cases,
-        graded.verdicts,
-        graded.judge_rows,
-        found,
-        benchmark=default_benchmark(),
-        draws=manifest["settings"]["draws"],
-        design=manifest["dataset"]["design"],
-        content_sha256=manifest["dataset"]["content_sha256"],
-        panel=panel,
-    )
-    graded.write(folder)
-    if manifest["dataset"].get("private"):
-        written["provenance"]["private"] = True
-    write_json(folder.scores, written)
-    return graded
+    return evaluation.write_scores(run, checks, panel)
 
 
 def write_page(run: Path, graded: Graded) -> Path:

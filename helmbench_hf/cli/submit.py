@@ -15,7 +15,6 @@ from helmbench_hf.cli.scores import Checks, Panel
 
 if TYPE_CHECKING:
     from helmbench_hf.leaderboard.report import Report
-    from helmbench_hf.leaderboard.submission import Submission
 
 ACCEPTED, REJECTED, UNREADABLE = 0, 1, 2
 Repo = Annotated[str, typer.Option("--repo", help="The results repository, a dataset on the Hub.")]
@@ -38,12 +37,13 @@ def submit(
     """
     from helmbench_hf.dataset.publish import PublishError
     from helmbench_hf.leaderboard.files import RejectedError
+    from helmbench_hf.leaderboard.own import check_own
     from helmbench_hf.leaderboard.submission import prepare, shown
 
     errors: tuple[type[Exception], ...] = (PublishError, OSError, *ours())
     try:
         made = prepare(run, checks=check or (), panel=panel, submitter=name, text=text)
-        _check_own(run, made)
+        check_own(run, made)
     except RejectedError as error:
         fail(f"{error.said} ({error.code})")
     except ours() as error:
@@ -62,19 +62,6 @@ def submit(
             typer.echo(f"pull request: {open_pull_request(HfApi(), repo, made)}")
     except errors as error:
         fail(error)
-
-
-def _check_own(run: Path, made: Submission) -> None:
-    """What the board would say, before anybody else sees it."""
-    from helmbench_hf.grading.exchanges import run_dataset
-    from helmbench_hf.leaderboard.verify import verify
-    from helmbench_hf.run_folder import RunFolder
-
-    folder = RunFolder(run)
-    with tempfile.TemporaryDirectory(prefix="helmbench-") as scratch:
-        report = verify(made.write(Path(scratch)), lambda design: run_dataset(folder.manifest(), folder))
-    if not report.accepted:
-        fail(f"this run would be rejected:\n{report.summary()}")
 
 
 def verify(

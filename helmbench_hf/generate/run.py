@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -12,9 +12,9 @@ from typing import Any, get_args
 from helmbench_hf import __version__
 from helmbench_hf.dataset.load import CaseSet, load_cases, select
 from helmbench_hf.generate.turns import Conversations, History, Settings
-from helmbench_hf.inference.counting import Counting
+from helmbench_hf.inference.counting import Counting, Listener
 from helmbench_hf.inference.drive import drive
-from helmbench_hf.inference.engine import EngineSpec, open_engine
+from helmbench_hf.inference.engine import Engine, EngineSpec, open_engine
 from helmbench_hf.inference.host import Reporter
 from helmbench_hf.inference.journal import Journal, RunLock
 from helmbench_hf.inference.keys import digest
@@ -73,10 +73,13 @@ class Prepared:
         return Conversations(self.cases, self.model.template, self.model.context, settings, stored)
 
 
-def prepare(ask: Ask) -> Prepared:
-    """Load cases, template and identities. Raises DatasetError and EngineError with sentences."""
+def prepare(ask: Ask, model: KnownModel | None = None) -> Prepared:
+    """Load cases, template and identities. Raises DatasetError and EngineError with sentences.
+
+    `model`: what is known of it, where the engine of `ask` does not say it.
+    """
     loaded = load_cases(ask.design, ask.dataset, ask.revision)
-    return Prepared(select(loaded.cases, ask.only, ask.limit, ask.shard), loaded, know(ask.engine))
+    return Prepared(select(loaded.cases, ask.only, ask.limit, ask.shard), loaded, model or know(ask.engine))
 
 
 def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
@@ -149,13 +152,17 @@ def _content(model: Mapping[str, Any]) -> tuple[Any, ...]:
 def child(payload: dict[str, Any], reporter: Reporter) -> int | None:
     """The job of the child process: own the folder, ask what is missing, journal every answer as it ends."""
     ask = Ask.of(payload)
+    return ask_all(ask, lambda: prepare(ask), lambda: open_engine(ask.engine), reporter)
+
+
+def ask_all(ask: Ask, prepared: Callable[[], Prepared], opened: Callable[[], Engine], reporter: Listener) -> int | None:
+    """The work of `child` in this process, under the lock of the run folder; `prepared` and `opened` make what it works with."""
     folder = RunFolder(Path(ask.run))
     with RunLock.acquire(folder.root):
-        return _generate(ask, folder, reporter)
+        return _generate(ask, folder, prepared(), opened, reporter)
 
 
-def _generate(ask: Ask, folder: RunFolder, reporter: Reporter) -> int | None:
-    prepared = prepare(ask)
+def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[[], Engine], reporter: Listener) -> int | None:
     manifest = manifest_of(ask, prepared)
     if (folder.root / "manifest.json").exists():
         old = folder.manifest()
@@ -175,7 +182,7 @@ def _generate(ask: Ask, folder: RunFolder, reporter: Reporter) -> int | None:
         return None
     with Journal.open(folder.completions, "generate") as journal:  # before the weights: a folder may be read-only
         began = time.monotonic()
-        engine = open_engine(ask.engine)
+        engine = opened()
         described = engine.describe()
         if not described.continues(manifest.get("engine", {})):
             raise RunError(
@@ -203,7 +210,7 @@ def record_reasoning(folder: RunFolder) -> None:
     folder.write_manifest({**folder.manifest(), "reasoning": {state: counted[state] for state in get_args(ReasoningState)}})
 
 
-def _record_history(folder: RunFolder, history: History, reporter: Reporter) -> None:
+def _record_history(folder: RunFolder, history: History, reporter: Listener) -> None:
     """Add to the manifest how later turns carry what came before; say so where a template renders its history anew."""
     if not history.later_turns:
         return

@@ -41,15 +41,15 @@ def run_dataset(manifest: Manifest, folder: RunFolder) -> CaseSet:
             f"{folder.root} was run on version {dataset['version']} of the benchmark and this helmbench carries {ours}; "
             "grade it with the helmbench that ran it."
         )
-    source, revision = _source(manifest)
+    source, revision = source_of(dataset["source"])
     loaded = load_cases(dataset["design"], source, revision)
     if loaded.identity.content_sha256 != dataset["content_sha256"]:
         raise RunError(f"{folder.root} was run on other content than {dataset['source']} now holds; restore that dataset.")
     return loaded
 
 
-def _source(manifest: Manifest) -> tuple[str | None, str | None]:
-    source = manifest["dataset"]["source"]
+def source_of(source: str) -> tuple[str | None, str | None]:
+    """Source and revision that `load_cases` takes, from the source that an identity records."""
     if source == "embedded":
         return None, None
     if Path(source).is_dir():

@@ -12,7 +12,8 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, Self
 
 from helmbench_hf.content.library import Criterion
 from helmbench_hf.content.load import Benchmark
@@ -20,7 +21,7 @@ from helmbench_hf.grading import rubric
 from helmbench_hf.grading.answers import json_objects
 from helmbench_hf.grading.rubric import Exchange, Mode
 from helmbench_hf.inference.chat import Chat, ChatError
-from helmbench_hf.inference.engine import EngineDescription, EngineError, EngineSpec, Message, Request, Sampling
+from helmbench_hf.inference.engine import EngineDescription, EngineError, EngineSpec, Message, Request, Sampling, split_model
 from helmbench_hf.inference.keys import KeyContext, request_key
 from helmbench_hf.records import CREDIT, Answer, Case, Completion, Verdict
 from helmbench_hf.run_folder import RunError
@@ -59,6 +60,13 @@ class JudgeSpec:
             raise JudgeError(f"{self.id!r} cannot name a judge; use letters, digits, `.`, `_` and `-`, and not `code`.")
         if self.mode not in ("auto", "fast", "evidence") or self.orders not in (1, 2):
             raise JudgeError("A judge's mode is auto, fast or evidence, and its letter orders are 1 or 2.")
+
+    @classmethod
+    def named(cls, engine: str, **given: Any) -> Self:
+        """A judge by its model alone: the id is the model's name, the family the letters that it begins with, unless given."""
+        short = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(split_model(engine)[1]).name).strip("-.") or "judge"
+        letters = re.match(r"[A-Za-z]+", short)
+        return cls(**{"engine": engine, "id": short, "family": (letters[0] if letters else short).lower(), **given})
 
     def engine_spec(self) -> EngineSpec:
         """Read the engine's text. Raises `EngineError` for an unknown engine and `JudgeError` for an unknown option."""

@@ -1,0 +1,86 @@
+"""The engine for a function of the caller: messages in, text out, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+from helmbench_hf import __version__
+from helmbench_hf.inference.chat import ServerTemplate
+from helmbench_hf.inference.engine import EngineDescription, EngineError, EngineSpec, Request, failed
+from helmbench_hf.inference.identity import ModelIdentity, versions
+from helmbench_hf.inference.keys import KeyContext
+from helmbench_hf.inference.known import KnownModel
+from helmbench_hf.inference.reasoning import answered
+from helmbench_hf.records import Completion
+
+Function = Callable[[list[dict[str, str]]], str]
+"""Gets a conversation, each message with `role` and `content`, and gives the assistant's answer."""
+NAME = "function"
+
+
+class FunctionEngine:
+    """Calls a function in as many threads as it may be called at once. What it raises is an engine failure of one request."""
+
+    def __init__(self, function: Function, name: str, concurrency: int = 1) -> None:
+        """Raise `EngineError` where `concurrency` is no number from 1 on."""
+        if concurrency < 1:
+            raise EngineError(f"concurrency is a whole number from 1 on, not {concurrency!r}.")
+        self._function, self._name, self._concurrency = function, name, concurrency
+        self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix=NAME)
+        self._live: set[Future[Completion]] = set()
+
+    @property
+    def capacity(self) -> int:
+        """No more than are called at once: after an interrupt nothing is left in a queue."""
+        return self._concurrency
+
+    def submit(self, request: Request) -> None:
+        """Call the function for one request, in a thread."""
+        self._live.add(self._pool.submit(self._ask, request))
+
+    def collect(self) -> list[Completion]:
+        """Wait for answers. Raises `EngineError` where the function gives no text."""
+        done, self._live = wait(self._live, return_when=FIRST_COMPLETED)
+        return [each.result() for each in done]
+
+    def describe(self) -> EngineDescription:
+        """Say what is known of a function: its name."""
+        return EngineDescription(
+            name=NAME,
+            version=__version__,
+            model=self._name,
+            abilities=(),
+            dtype="unknown",
+            device="unknown",
+            max_model_len=0,
+            batch_limit=self._concurrency,
+            threads=self._concurrency,
+            block_size=0,
+        )
+
+    def _ask(self, request: Request) -> Completion:
+        messages = [{"role": message.role, "content": message.content} for message in request.messages]
+        try:
+            text = self._function(messages)
+        except Exception as error:
+            return failed(request, f"The function {self._name} raised {type(error).__name__}: {error}")
+        if not isinstance(text, str):
+            raise EngineError(f"The function {self._name} gave {type(text).__name__} and not a text. Let it give the answer.")
+        return answered(request, text, "stop", opened=None)
+
+
+def know_function(name: str) -> KnownModel:
+    """What is known of a function before it is called: the name under which its answers are stored, which proves nothing."""
+    identity = ModelIdentity(
+        id=name,
+        commit="",
+        files_sha="",
+        dtype="unknown",
+        quantization="unknown",
+        template_sha="",
+        versions=versions(("helmbench-hf",)),
+        served="not verified",
+    )
+    context = KeyContext(model=identity.for_key(), template_sha="", engine=NAME)
+    return KnownModel(EngineSpec(kind="endpoint", model=name), ServerTemplate(), identity, context)

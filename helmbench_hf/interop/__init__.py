@@ -1,0 +1,1 @@
+"""HELMbench in the hands of others: their harnesses, their records, their metrics."""

@@ -1,0 +1,199 @@
+"""A run as a record of Every Eval Ever: its aggregate schema, version 0.3.0 (github.com/evaleval/every_eval_ever).
+
+Made from what `helmbench submit` would send, so that nothing of a machine travels along, and only from a run that verifies.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from calendar import timegm
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from time import strptime
+from typing import Any, Literal
+
+from helmbench_hf.leaderboard.manifest import Judge, Manifest, Model
+from helmbench_hf.leaderboard.submission import Submission
+from helmbench_hf.run_folder import RunError
+from helmbench_hf.scoring.intervals import CONFIDENCE
+
+SCHEMA_VERSION = "0.3.0"
+Relationship = Literal["first_party", "third_party", "collaborative", "other"]
+"""Of who ran the evaluation to who made the model."""
+RELATIONSHIPS: tuple[Relationship, ...] = ("first_party", "third_party", "collaborative", "other")
+NAMESPACE = uuid.UUID("6d1f0f2e-6f5c-5a0b-9d0e-6a5b1c0c7a11")
+"""Of the names of our records: one run has one name, whoever exports it and however often."""
+
+
+def record(made: Submission, organization: str, relationship: Relationship = "third_party") -> dict[str, Any]:
+    """The record: every score that the run can give, in points of 100, with interval, standard error and number of pairs.
+
+    `organization`: who ran it. Raises RunError where no score can be given.
+    """
+    manifest, scores = made.manifest, made.scores
+    results = [_result(manifest, scores, *found) for found in _groups(scores)]
+    if not results:
+        raise RunError("this run has no score that could be exported: no behavior has a verdict on both halves of its pairs")
+    exported = str(timegm(strptime(manifest.times.exported, "%Y-%m-%dT%H:%M:%SZ")))
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "evaluation_id": f"helmbench-{manifest.dataset.design}/{manifest.model.id.replace('/', '_')}/{exported}",
+        "evaluation_timestamp": manifest.times.started,
+        "retrieved_timestamp": exported,
+        "source_metadata": {
+            "source_name": "HELMbench",
+            "source_type": "evaluation_run",
+            "source_organization_name": organization,
+            "evaluator_relationship": relationship,
+            "additional_details": {"run_id": manifest.run_id},
+        },
+        "eval_library": {"name": "helmbench", "version": manifest.helmbench, "additional_details": _versions(scores)},
+        "model_info": _model(manifest),
+        "evaluation_results": results,
+    }
+
+
+def place(made: Submission) -> str:
+    """Where the record stands in the data repository: `data/helmbench-DESIGN/DEVELOPER/MODEL/UUID.json`."""
+    manifest = made.manifest
+    developer, _, name = manifest.model.id.rpartition("/")
+    file = uuid.uuid5(NAMESPACE, manifest.run_id)
+    return f"data/helmbench-{manifest.dataset.design}/{developer or 'unknown'}/{name}/{file}.json"
+
+
+def write(made: Submission, folder: Path, organization: str, relationship: Relationship = "third_party") -> Path:
+    """Write the record under `folder`, in its place; give its path. An earlier one of the same run is replaced."""
+    found, path = record(made, organization, relationship), folder / place(made)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    return path
+
+
+def _groups(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """(name, description, group) of every score that has a value."""
+    overall = scores["headline"]["overall"]
+    listed = [("overall", overall), *(("pillar", each) for each in scores["pillars"])]
+    listed += [("behavior", each) for each in scores["behaviors"]]
+    for kind, group in listed:
+        if group["score"]["value"] is not None:
+            name = kind if kind == "overall" else f"{group['code']} {group['slug']}"
+            yield name, f"{kind}: {group['title']}", group
+
+
+def _result(
+    manifest: Manifest, scores: Mapping[str, Any], name: str, description: str, group: Mapping[str, Any]
+) -> dict[str, Any]:
+    score = group["score"]
+    details = {
+        "n_pairs": score["n_pairs"],
+        "n_messages": score["n_meanings"],
+        "pairs_scored": group["coverage"]["scored"],
+        "pairs_planned": group["coverage"]["planned"],
+        "weight_scored": group["weight_scored"],
+        "weight": group["weight"],
+    }
+    if name == "overall":
+        headline = scores["headline"]
+        details |= {"printed": headline["printed"], "floors_breached": " ".join(headline["breached"]) or "none"}
+    return {
+        "evaluation_result_id": f"{manifest.run_id}/{group['code']}",
+        "evaluation_name": f"HELMbench {manifest.dataset.design}: {name}",
+        "source_data": _source(manifest),
+        "evaluation_timestamp": manifest.times.started,
+        "metric_config": _metric(manifest, description),
+        "score_details": {
+            "score": 100 * score["value"],
+            "details": {key: str(value) for key, value in details.items()},
+            "uncertainty": _uncertainty(score),
+        },
+        "generation_config": _generation(manifest),
+    }
+
+
+def _metric(manifest: Manifest, description: str) -> dict[str, Any]:
+    metric: dict[str, Any] = {
+        "evaluation_description": f"{description}. Weighted mean over pairs of a crisis and its ordinary twin: 0 is chance, "
+        "for a model that treats both alike, 100 is right on both, below 0 is worse than chance.",
+        "metric_id": "helmbench.paired_score",
+        "metric_name": "Chance-corrected paired score",
+        "metric_kind": "paired_score",
+        "metric_unit": "points",
+        "lower_is_better": False,
+        "score_type": "continuous",
+        "min_score": -100.0,
+        "max_score": 100.0,
+        "additional_details": {"panel": manifest.panel},
+    }
+    if manifest.judges:
+        rubric = manifest.judges[0].rubric
+        metric["llm_scoring"] = {
+            "judges": [_judge(each) for each in manifest.judges],
+            "input_prompt": f"HELMbench judge prompt and criteria, version {rubric.version}, SHA-256 {rubric.sha256}",
+            **({"aggregation_method": "majority_vote"} if manifest.panel == "majority" and len(manifest.judges) > 1 else {}),
+        }
+    return metric
+
+
+def _uncertainty(score: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known of it; a bound or an error that cannot be said is left out."""
+    found: dict[str, Any] = {"num_samples": score["n_pairs"]}
+    if score["low"] is not None and score["high"] is not None:
+        found["confidence_interval"] = {
+            "lower": 100 * score["low"],
+            "upper": 100 * score["high"],
+            "confidence_level": CONFIDENCE,
+            "method": "t interval, clustered by message and weighted by scenario",
+        }
+    if score["se"] is not None:
+        found["standard_error"] = {"value": 100 * score["se"], "method": "clustered by message"}
+    return found
+
+
+def _source(manifest: Manifest) -> dict[str, Any]:
+    dataset = manifest.dataset
+    details = {name: getattr(dataset, name) for name in ("design", "version", "scoring_version", "content_sha256")}
+    named: dict[str, Any] = {"dataset_name": dataset.name, "additional_details": details}
+    if dataset.sha:
+        details["sha"] = dataset.sha
+        return {**named, "source_type": "hf_dataset", "hf_repo": dataset.id}
+    return {**named, "source_type": "other"}
+
+
+def _generation(manifest: Manifest) -> dict[str, Any]:
+    settings = manifest.settings
+    sampling = {name: settings[name] for name in ("temperature", "top_p", "top_k")}
+    return {"generation_args": sampling, "additional_details": {name: str(value) for name, value in sorted(settings.items())}}
+
+
+def _model(manifest: Manifest) -> dict[str, Any]:
+    found = _identity(manifest.model)
+    if manifest.engine:
+        found["inference_engine"] = {"name": manifest.engine.name, "version": manifest.engine.version}
+    return found
+
+
+def _identity(model: Model) -> dict[str, Any]:
+    """A model's identity. Weights count as open where a commit of the Hub names them; a served name proves nothing."""
+    developer = model.id.rpartition("/")[0]
+    facts = {"commit": model.commit, "files_sha": model.files_sha, "dtype": model.dtype, "quantization": model.quantization}
+    return {
+        "name": model.id,
+        "id": model.id,
+        **({"developer": developer} if developer else {}),
+        "additional_details": {
+            "deployment_type": "unknown" if model.served else "self_deployed",
+            "model_availability": "open_weights" if model.commit else "unknown",
+            **{name: value for name, value in facts.items() if value},
+        },
+    }
+
+
+def _judge(judge: Judge) -> dict[str, Any]:
+    details = {"id": judge.id, "family": judge.family, "mode": judge.mode, "orders": str(judge.orders)}
+    return {"model_info": _identity(judge.model), "temperature": 0.0, "additional_details": details}
+
+
+def _versions(scores: Mapping[str, Any]) -> dict[str, str]:
+    names = ("benchmark_version", "criteria_version", "scoring_version", "rubric_version", "content_sha256", "cases_sha256")
+    return {name: str(scores["provenance"][name]) for name in names if scores["provenance"].get(name)}

@@ -1,0 +1,122 @@
+"""Scores on a model's own page of the Hub: `.eval_results/helmbench.yaml` in its repository, and the benchmark's `eval.yaml`.
+
+The Hub shows one number a task, without interval and direction (research/hf.md, 3.1), so every task is higher-is-better from
+0 to 100, and the interval stands in the notes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.dataset.publish import asked, insist
+from helmbench_hf.leaderboard.manifest import Manifest
+from helmbench_hf.leaderboard.submission import Submission
+from helmbench_hf.run_folder import RunError
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+PATH = ".eval_results/helmbench.yaml"
+DATASET = "helmbench/v1"
+DESIGN = "core"
+"""The one design whose scores go to a model's page."""
+
+
+def eval_results(made: Submission, dataset: str = DATASET) -> str:
+    """The file's text: one entry for the composite and one for each pillar that has a score.
+
+    Raises RunError where the run is not of `core`, its model is none of the Hub, or the composite does not cover
+    every behavior.
+    """
+    manifest, scores = made.manifest, made.scores
+    if manifest.dataset.design != DESIGN:
+        raise RunError(f"this run answers the design {manifest.dataset.design}; a model's page shows scores of {DESIGN} alone")
+    if not manifest.model.commit:
+        raise RunError(
+            f"{manifest.model.id} is not named by a commit of the Hub but is a folder or stands behind a server; nothing shows "
+            "that its score is that of a model there"
+        )
+    overall = scores["headline"]["overall"]
+    if scores["headline"]["printed"] is None or overall["weight_scored"] < overall["weight"]:
+        raise RunError(
+            f"the composite of this run covers {overall['weight_scored']:g} of {overall['weight']:g} points, and a number on a "
+            "model's page is taken for the whole; grade the run with a judge (`helmbench grade`) until every behavior has a score"
+        )
+    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+
+    shared: dict[str, Any] = {"dataset_id": dataset, "date": manifest.times.started}
+    if manifest.dataset.sha:
+        shared["dataset_revision"] = manifest.dataset.sha
+    listed = [("overall", scores["headline"]["printed"], overall)]
+    for pillar in scores["pillars"]:
+        if pillar["score"]["value"] is not None:
+            listed.append((pillar["slug"], max(0.0, 100 * pillar["score"]["value"]), pillar))
+    entries = [
+        EvalResultEntry(task_id=task, value=round(value, 2), notes=_notes(manifest, scores, task, group["score"]), **shared)
+        for task, value, group in listed
+    ]
+    return yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=False, width=130)
+
+
+def _notes(manifest: Manifest, scores: Mapping[str, Any], task: str, score: Mapping[str, Any]) -> str:
+    """What a reader of one number must know beside it."""
+    judges = ", ".join(judge.id for judge in manifest.judges) or "none"
+    parts = [f"HELMbench {manifest.dataset.tag}, n={score['n_pairs']} pairs"]
+    if score["low"] is not None and score["high"] is not None:
+        parts.append(f"95% interval {100 * score['low']:.1f} to {100 * score['high']:.1f}")
+    parts.append(f"judges: {judges}, panel {manifest.panel}")
+    if task == "overall":
+        parts.append(f"floors breached: {', '.join(scores['headline']['breached']) or 'none'}")
+    parts.append(f"commit {manifest.model.commit[:12]}, run {manifest.run_id}")
+    return "; ".join(parts)
+
+
+def eval_yaml(benchmark: Benchmark) -> str:
+    """`eval.yaml` for the root of the dataset repository: one leaderboard for the composite and one for each pillar.
+
+    The Hub takes it once the framework's id is on its list, and refuses a commit that names another; so `build_dataset.py` leaves
+    it out.
+    """
+    tasks = ["overall", *(pillar.slug for pillar in benchmark.file.pillars)]
+    found = {
+        "name": benchmark.file.name,
+        "description": "How language models behave with people in distress, mostly while they believe they are doing something "
+        "else. 0 is chance, 100 is right on a crisis and on its ordinary twin.",
+        "evaluation_framework": "helmbench",
+        "tasks": [{"id": task, "config": DESIGN, "split": "test"} for task in tasks],
+    }
+    return yaml.safe_dump(found, sort_keys=False, width=130)
+
+
+def open_pull_request(api: HfApi, model: str, made: Submission, text: str) -> str:
+    """Open a pull request that puts the file into the model's repository, and give its address; an open one is given instead.
+
+    Raises RunError where the run is another model's or there is no token, PublishError where the Hub refuses.
+    """
+    from huggingface_hub import CommitOperationAdd, get_token
+
+    manifest = made.manifest
+    if model != manifest.model.id:
+        raise RunError(f"the run is of {manifest.model.id}, and its scores do not belong on the page of {model}")
+    if not (api.token or (api.token is None and get_token())):
+        raise RunError(
+            "there is no token: set HF_TOKEN, or sign in with `hf auth login`; it needs the right to open pull requests"
+        )
+    title = f"HELMbench {manifest.dataset.tag} results, run {manifest.run_id}"
+
+    def send() -> str:
+        add = CommitOperationAdd(PATH, text.encode("utf-8"))
+        said = "Scores of a run that verifies with `helmbench verify`."
+        return str(api.create_commit(model, [add], commit_message=title, commit_description=said, create_pr=True).pr_url)
+
+    def arrived() -> str | None:
+        pulls = api.get_repo_discussions(model, discussion_type="pull_request", discussion_status="open")
+        return next((str(each.url) for each in pulls if each.title == title), None)
+
+    if (open_already := asked(arrived, f"the pull requests of {model} cannot be read")) is not None:
+        return open_already
+    return insist(send, arrived, f"the pull request on {model}", api)

@@ -1,0 +1,1 @@
+"""The task folder for lm-evaluation-harness."""

@@ -1,0 +1,86 @@
+"""Records of Every Eval Ever hold against its own schema, and their numbers against the scores."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner
+
+from helmbench_hf.cli.app import app
+from helmbench_hf.dataset.load import load_cases
+from helmbench_hf.generate.policies import run_policy
+from helmbench_hf.interop.eee import place, record
+from helmbench_hf.leaderboard.submission import Submission
+from helmbench_hf.run_folder import RunError, RunFolder
+
+SCHEMA = Path(__file__).parent / "eee-0.3.0" / "eval.schema.json"
+runner = CliRunner()
+
+
+def valid(found: dict[str, Any]) -> None:
+    schema = json.loads(SCHEMA.read_text())
+    assert schema["version"] == found["schema_version"]
+    jsonschema.Draft7Validator.check_schema(schema)
+    jsonschema.Draft7Validator(schema).validate(found)
+
+
+def test_a_record_is_valid_and_says_what_the_scores_say(submission: Submission) -> None:
+    found = record(submission, "Example Lab", "first_party")
+    valid(found)
+    scores = submission.scores
+    results = {each["evaluation_result_id"].rpartition("/")[2]: each for each in found["evaluation_results"]}
+    overall = scores["headline"]["overall"]
+    groups = {group["code"]: group for group in (overall, *scores["pillars"], *scores["behaviors"])}
+    assert set(results) == {code for code, group in groups.items() if group["score"]["value"] is not None}
+    assert len(results) > 10
+    for code, result in results.items():
+        score, said = groups[code]["score"], result["score_details"]
+        assert said["score"] == pytest.approx(100 * score["value"])
+        assert said["uncertainty"]["num_samples"] == score["n_pairs"]
+        interval = said["uncertainty"].get("confidence_interval")
+        assert (interval is None) == (score["low"] is None)
+        if interval:
+            assert (interval["lower"], interval["upper"]) == pytest.approx((100 * score["low"], 100 * score["high"]))
+    assert results["all"]["score_details"]["details"]["printed"] == str(scores["headline"]["printed"])
+    [judge] = results["all"]["metric_config"]["llm_scoring"]["judges"]
+    assert judge["additional_details"]["id"] == "judge-a"
+
+
+def test_the_schema_would_find_a_fault(submission: Submission) -> None:
+    found = record(submission, "Example Lab")
+    del found["model_info"]["additional_details"]["model_availability"]
+    with pytest.raises(jsonschema.ValidationError, match="model_availability"):
+        valid(found)
+
+
+def test_one_run_has_one_place(submission: Submission) -> None:
+    assert place(submission) == place(submission)
+    assert place(submission).startswith("data/helmbench-smoke/unknown/tiny/")
+
+
+def test_the_command_writes_it_and_refuses_a_policy(run: Path, tmp_path: Path) -> None:
+    asked = ["export", "eee", str(run), "--out", str(tmp_path), "--organization", "Example Lab"]
+    done = runner.invoke(app, asked)
+    assert done.exit_code == 0, done.output
+    [path] = tmp_path.rglob("*.json")
+    assert done.output.strip() == str(path)
+    valid(json.loads(path.read_text()))
+    wrong = runner.invoke(app, [*asked, "--relationship", "friend"])
+    assert wrong.exit_code == 1
+    assert "is no relationship" in wrong.output
+    policy = tmp_path / "policy"
+    run_policy("always-flag", load_cases("smoke"), RunFolder(policy))
+    refused = runner.invoke(app, ["export", "eee", str(policy), "--out", str(tmp_path), "--organization", "Example Lab"])
+    assert refused.exit_code == 1
+    assert "Only a model's run can be submitted" in refused.output
+
+
+def test_a_run_without_a_score_has_no_record(submission: Submission) -> None:
+    empty = {"score": {"value": None}, "code": "all", "title": "Overall"}
+    scores = {**submission.scores, "headline": {"overall": empty}, "pillars": [], "behaviors": []}
+    with pytest.raises(RunError, match="has no score that could be exported"):
+        record(Submission(submission.manifest, submission.content, scores), "Example Lab")

@@ -1,0 +1,116 @@
+"""Scores for a model's page of the Hub: what stands in the file, what is refused, and the pull request with the real client."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from huggingface_hub import parse_eval_result_entries
+from typer.testing import CliRunner
+
+from helmbench_hf.cli.app import app
+from helmbench_hf.content.load import default_benchmark
+from helmbench_hf.dataset import publish
+from helmbench_hf.interop.eval_results import PATH, eval_results, eval_yaml, open_pull_request
+from helmbench_hf.leaderboard.submission import Submission
+from helmbench_hf.run_folder import RunError
+from tests.support.hub import OTHER, TOKENS, Fault, Hub
+
+MODEL, COMMIT = "acme/tiny-1b", "ab" * 20
+runner = CliRunner()
+
+
+@pytest.fixture
+def made(submission: Submission) -> Submission:
+    """As if the run were on `core`, its model from the Hub, and every behavior had a score."""
+    manifest = submission.manifest
+    model = manifest.model.model_copy(update={"id": MODEL, "commit": COMMIT, "files_sha": ""})
+    dataset = manifest.dataset.model_copy(update={"design": "core", "id": "helmbench/v1", "sha": "cd" * 20})
+    scores = copy.deepcopy(dict(submission.scores))
+    scores["headline"]["printed"] = 41.257
+    scores["headline"]["overall"]["weight_scored"] = scores["headline"]["overall"]["weight"]
+    return Submission(manifest.model_copy(update={"model": model, "dataset": dataset}), submission.content, scores)
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
+    monkeypatch.setattr(publish, "PAUSE", 0.0)
+    with Hub() as hub:
+        hub.repo(MODEL, "model")
+        yield hub
+
+
+def changed(made: Submission, **headline: Any) -> Submission:
+    scores = copy.deepcopy(dict(made.scores))
+    scores["headline"] |= headline
+    return Submission(made.manifest, made.content, scores)
+
+
+def test_every_entry_is_read_by_the_hubs_own_client_and_lies_in_0_to_100(made: Submission) -> None:
+    entries = parse_eval_result_entries(yaml.safe_load(eval_results(made)))
+    pillars = [each for each in made.scores["pillars"] if each["score"]["value"] is not None]
+    assert [entry.task_id for entry in entries] == ["overall", *(each["slug"] for each in pillars)]
+    assert entries[0].value == 41.26
+    for entry, pillar in zip(entries[1:], pillars, strict=True):
+        assert entry.value == round(max(0.0, 100 * pillar["score"]["value"]), 2)
+    assert all(0 <= entry.value <= 100 for entry in entries)
+    assert {entry.dataset_id for entry in entries} == {"helmbench/v1"}
+    assert {entry.dataset_revision for entry in entries} == {"cd" * 20}
+    assert "judges: judge-a, panel first" in entries[0].notes
+    assert f"n={made.scores['headline']['overall']['score']['n_pairs']} pairs" in entries[0].notes
+
+
+def test_a_number_that_means_nothing_on_a_models_page_is_refused(made: Submission, submission: Submission) -> None:
+    with pytest.raises(RunError, match="scores of core alone"):
+        eval_results(submission)
+    folder = made.manifest.model.model_copy(update={"commit": ""})
+    with pytest.raises(RunError, match="not named by a commit of the Hub"):
+        eval_results(Submission(made.manifest.model_copy(update={"model": folder}), made.content, made.scores))
+    with pytest.raises(RunError, match="is taken for the whole"):
+        eval_results(changed(made, printed=None))
+    overall = {**made.scores["headline"]["overall"], "weight_scored": 99}
+    with pytest.raises(RunError, match="covers 99 of 100 points"):
+        eval_results(changed(made, overall=overall))
+
+
+def test_one_pull_request_on_the_models_own_repository(hub: Hub, made: Submission) -> None:
+    text = eval_results(made)
+    hub.faults.append(Fault("POST", "/commit/", done=True))
+    address = open_pull_request(hub.api(OTHER), MODEL, made, text)
+    assert address.endswith(f"{MODEL}/discussions/1")
+    assert open_pull_request(hub.api(OTHER), MODEL, made, text) == address, "it is open already"
+    found = hub.api(None).hf_hub_download(MODEL, PATH, revision="refs/pr/1")
+    assert Path(found).read_text() == text
+    assert len(hub.repo(MODEL, "model").discussions) == 1
+    assert hub.hosts == {"127.0.0.1"}
+
+
+def test_another_models_page_and_nobody_are_refused(hub: Hub, made: Submission, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RunError, match="do not belong on the page of acme/other"):
+        open_pull_request(hub.api(OTHER), "acme/other", made, "")
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
+    with pytest.raises(RunError, match="there is no token") as caught:
+        open_pull_request(hub.api(None), MODEL, made, "")
+    assert not any(token in str(caught.value) for token in TOKENS.values())
+    assert hub.requests == []
+
+
+def test_the_command_says_why_a_run_cannot_go(run: Path) -> None:
+    done = runner.invoke(app, ["export", "eval-results", str(run)])
+    assert done.exit_code == 1
+    assert "scores of core alone" in done.output
+
+
+def test_the_benchmarks_own_file_names_a_leaderboard_for_each_task(made: Submission) -> None:
+    found = yaml.safe_load(runner.invoke(app, ["export", "eval-yaml"]).output)
+    assert found == yaml.safe_load(eval_yaml(default_benchmark()))
+    assert set(found) == {"name", "description", "evaluation_framework", "tasks"}
+    tasks = [task["id"] for task in found["tasks"]]
+    assert {entry["dataset"]["task_id"] for entry in yaml.safe_load(eval_results(made))} <= set(tasks)
+    assert {task["config"] for task in found["tasks"]} == {"core"}
