@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from helmbench_hf import __version__
-from helmbench_hf.cli import content, grade, judge, judge_sheets, merge, models, people, plan, review, run, scores, study, submit
+from helmbench_hf.cli import board, content, grade, judge, judge_sheets, merge, models, people, plan, review, run, scores, study, submit
 
 app = typer.Typer(
     name="helmbench",
@@ -43,6 +43,7 @@ app.command("compare")(scores.compare)
 app.command("study")(study.study)
 app.command("submit")(submit.submit)
 app.command("verify")(submit.verify)
+app.command("leaderboard")(board.leaderboard)
 app.command("demo-model")(run.demo_model)
 
 

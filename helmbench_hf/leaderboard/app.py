@@ -1,0 +1,68 @@
+"""The board as a Gradio server: its own pages on Gradio's server mode, so that it runs here and as a Space alike.
+
+Gradio's page of components is not used: it needs scripts that may run anything, and its tables take text as markup. Here no
+page of the board has a script, and each link is an address.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from helmbench_hf.leaderboard import pages
+from helmbench_hf.leaderboard.data import Data
+from helmbench_hf.leaderboard.query import read_query
+from helmbench_hf.leaderboard.reports import Pages
+from helmbench_hf.run_folder import RunError
+
+if TYPE_CHECKING:
+    from gradio import Server
+
+HOST = "127.0.0.1"
+HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
+
+
+def build(data: Data, reports: Pages) -> Server:
+    """The server, not yet started."""
+    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+    from gradio import Server
+    from starlette.responses import HTMLResponse
+
+    def answer(request: Any) -> Any:
+        query = read_query(request.url.query)
+        entry = data.entry(query.model) if query.view == "report" else None
+        if entry is None:
+            status, text = pages.render(data, query)
+            return HTMLResponse(text, status, {**HEADERS, "Content-Security-Policy": pages.content_policy()})
+        group = data.group(entry.group)
+        text = reports(entry, group.policies if group else ())
+        # the report brings a policy of its own, which names its script by hash
+        return HTMLResponse(text, 200, {**HEADERS, "Content-Security-Policy": pages.FRAMES})
+
+    def refused(request: Any, error: Exception) -> Any:
+        from starlette.responses import PlainTextResponse
+
+        return PlainTextResponse(str(error), 409, HEADERS)
+
+    server = Server(title="HELMbench board", docs_url=None, redoc_url=None, openapi_url=None)
+    server.add_route("/", answer, methods=["GET"])
+    server.add_exception_handler(RunError, refused)
+    return server
+
+
+def serve(data: Data, reports: Pages, *, host: str | None = HOST, port: int | None = None, block: bool = True) -> Any:
+    """Start it and give (server, address); with `block` only when it ends. `host` None: what a Space's environment says."""
+    server = build(data, reports)
+    _, address, _ = server.launch(
+        server_name=host,
+        server_port=port,
+        share=False,
+        quiet=True,
+        inbrowser=False,
+        ssr_mode=False,
+        mcp_server=False,
+        run_history=False,
+        enable_monitoring=False,
+        prevent_thread_lock=not block,
+    )
+    return server, address
