@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from helmbench_hf.leaderboard import pages
 from helmbench_hf.leaderboard.data import Data
+from helmbench_hf.leaderboard.files import RejectedError
 from helmbench_hf.leaderboard.query import read_query
 from helmbench_hf.leaderboard.reports import Pages
+from helmbench_hf.report.text import plain
 from helmbench_hf.run_folder import RunError
 
 if TYPE_CHECKING:
@@ -42,11 +44,12 @@ def build(data: Data, reports: Pages) -> Server:
     def refused(request: Any, error: Exception) -> Any:
         from starlette.responses import PlainTextResponse
 
-        return PlainTextResponse(str(error), 409, HEADERS)
+        return PlainTextResponse(plain(error, 1000), 409, HEADERS)
 
     server = Server(title="HELMbench board", docs_url=None, redoc_url=None, openapi_url=None)
     server.add_route("/", answer, methods=["GET"])
-    server.add_exception_handler(RunError, refused)
+    for kind in (RunError, RejectedError):
+        server.add_exception_handler(kind, refused)
     return server
 
 

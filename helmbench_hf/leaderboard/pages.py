@@ -118,11 +118,11 @@ def _comparison(found: Comparison) -> Context:
     rows = [("", found.overall), *(("pillar", row) for row in found.pillars), *(("behavior", row) for row in found.behaviors)]
     estimates = [columns.plain(row.estimate) for _, row in rows]
     scale = plots.score_scale(estimates)
-    words = {"status": tables.FLOOR_WORDS}
+    words = tables.FLOOR_WORDS
     return {
         "scale": scale,
         "rows": [_difference(level, row, scale) for level, row in rows],
-        "floors": [(row.title, words["status"][row.first], words["status"][row.second]) for row in found.floors],
+        "floors": [(row.title, words.get(row.first, row.first), words.get(row.second, row.second)) for row in found.floors],
         "pairs": found.pairs,
         "dropped": found.dropped,
         "detectable": None if found.detectable is None else number(100 * found.detectable, 1),
@@ -161,7 +161,7 @@ def _model(data: Data, group: Group, query: Query) -> Context:
     kept = {name: dumped[name] for name in ("dataset", "model", "engine", "settings", "judges", "times")}
     kept["versions"] = {"helmbench": dumped["helmbench"], "scores format": dumped["scores_format"]}
     missing = {"answers missing with a reason": len(dumped["missing"])}
-    place = f"{data.address}/{entry.manifest.place}" if data.address else ""
+    address = _address(data)
     return {
         "entry": entry,
         "top": view.summary(entry.scores),
@@ -174,7 +174,7 @@ def _model(data: Data, group: Group, query: Query) -> Context:
         "provenance": tables.provenance(entry.scores, deep({**kept, "answers": missing})),
         "submitter": {name: visible(text, 2500) for name, text in dumped["submitter"].items()},
         "notes": [visible(note, 500) for note in entry.notes],
-        "place": visible(place, 500),
+        "place": f"{address}/{visible(entry.manifest.place, 300)}" if address else "",
         "others": [other for other in group.entries if other.run != entry.run],
         "content_note": CONTENT_NOTE,
     }
@@ -185,7 +185,12 @@ def _refused(data: Data, group: Group | None, query: Query) -> Context:
 
 
 def _about(data: Data, group: Group | None, query: Query) -> Context:
-    return {"address": visible(data.address, 500)}
+    return {"address": _address(data)}
+
+
+def _address(data: Data) -> str:
+    """Where the results can be seen, where that is an address that a browser may follow."""
+    return visible(data.address, 500) if data.address.startswith("https://") else ""
 
 
 def _entries(data: Data, query: Query) -> list[Entry]:

@@ -240,23 +240,23 @@ def test_marks_are_read_strictly(tmp_path: Path) -> None:
             read_marks(tmp_path)
 
 
-words = st.text(max_size=40).filter(bool)
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
 @given(
     st.builds(
         Query,
         view=st.sampled_from(["board", "parts", "compare", "model", "report"]),
-        group=st.text(max_size=40),
-        sort=st.text(max_size=40),
+        group=words,
+        sort=words,
         turned=st.booleans(),
         by=st.sampled_from(["behavior", "crisis"]),
-        models=st.lists(words, max_size=4, unique=True).map(tuple),
-        second=st.text(max_size=40),
-    ).filter(lambda query: all(ord(c) < 0xD800 or ord(c) > 0xDFFF for c in str(query)))
+        models=st.lists(words.filter(bool), max_size=4, unique=True).map(tuple),
+        second=words,
+    )
 )
 def test_an_address_says_what_it_said(query: Query) -> None:
-    assert read_query(query.address()[1:]) in (query, replace(query, models=query.models[:4])) or len(query.address()) > 1900
+    assert read_query(query.address()[1:]) == query
 
 
 @given(st.text(max_size=3000))

@@ -131,6 +131,10 @@ def test_an_empty_board_points_to_what_is_not_shown() -> None:
     assert pages.render(data, Query(view="about"))[0] == 200
 
 
+KEPT = (("operating", "arm"), ("curves", "arm"), ("effects", "factor"), ("floors", "status"), ("floors", "slug"), ("trust", "slug"))
+"""Words of the scores that decide what is drawn; another word there draws nothing."""
+
+
 def hostile(start: int) -> Data:
     """A board in which names, texts and every string of the scores but the pairs' codes come from the bank."""
     bank = itertools.cycle([*PAYLOADS[start:], *PAYLOADS[:start]])
@@ -139,7 +143,7 @@ def hostile(start: int) -> Data:
         run = boards.accepted(number, "a/a")
         kept = {name: run.scores[name] for name in ("pairs", "provenance", "scenarios")}
         scores = {**poison({name: value for name, value in run.scores.items() if name not in kept}, bank), **kept}
-        for name, found in (("operating", "arm"), ("curves", "arm"), ("effects", "factor"), ("floors", "status"), ("trust", "slug")):
+        for name, found in KEPT:
             for row, original in zip(scores[name], run.scores[name], strict=True):
                 row[found] = original[found]
         for group in ("behaviors", "pillars"):
