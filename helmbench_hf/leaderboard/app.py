@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from gradio import Server
 
 HOST = "127.0.0.1"
+OPEN = ("/", "/gradio_api/startup-events")
+"""Every address that answers; Gradio asks for the second when it starts. Its uploads, files and queue are closed."""
 HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
 
 
@@ -47,10 +49,31 @@ def build(data: Data, reports: Pages) -> Server:
         return PlainTextResponse(plain(error, 1000), 409, HEADERS)
 
     server = Server(title="HELMbench board", docs_url=None, redoc_url=None, openapi_url=None)
+    server.add_middleware(Only)
     server.add_route("/", answer, methods=["GET"])
     for kind in (RunError, RejectedError):
         server.add_exception_handler(kind, refused)
     return server
+
+
+class Only:
+    """Answers 404 for whatever is not `OPEN`, before Gradio sees it."""
+
+    def __init__(self, app: Any) -> None:
+        """Wrap an ASGI application."""
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] == "lifespan" or (scope["type"] == "http" and scope["path"] in OPEN):
+            await self._app(scope, receive, send)
+            return
+        from starlette.responses import PlainTextResponse
+
+        if scope["type"] == "http":
+            await PlainTextResponse("There is nothing here.", 404, HEADERS)(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
 
 
 def serve(data: Data, reports: Pages, *, host: str | None = HOST, port: int | None = None, block: bool = True) -> Any:

@@ -10,8 +10,9 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, StringConstraints, ValidationError
 
@@ -26,6 +27,9 @@ from helmbench_hf.leaderboard.report import Report
 from helmbench_hf.leaderboard.submission import sha_of
 from helmbench_hf.leaderboard.verify import Load, UnreadableError, verify
 from helmbench_hf.run_folder import RunError, write_json
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
 
 FORMAT = 1
 VERIFIED = "verified"
@@ -71,7 +75,7 @@ class Refused:
     reasons: tuple[tuple[str, str], ...]
 
 
-def fetch_results(source: str, revision: str | None, cache: Path) -> tuple[Path, str]:
+def fetch_results(source: str, revision: str | None, cache: Path, api: HfApi | None = None) -> tuple[Path, str]:
     """The results as a folder, and where they can be seen: an address on the Hub, or nothing for a folder of one's own.
 
     A repository is fetched as of one commit into a folder of that commit's name, so that nothing of another state stays in it.
@@ -84,17 +88,13 @@ def fetch_results(source: str, revision: str | None, cache: Path) -> tuple[Path,
         raise RunError(f"{source} is no folder, and no OWNER/NAME of a results repository on the Hub")
     from huggingface_hub import HfApi
 
-    api = HfApi()
+    api = HfApi() if api is None else api
     what = f"{source} cannot be read"
     info = asked(lambda: api.repo_info(source, repo_type="dataset", revision=revision), what)
     target = cache / "results" / str(info.sha)
     wanted = ["submissions/**", "board/**"]
-    asked(
-        lambda: api.snapshot_download(
-            source, repo_type="dataset", revision=info.sha, local_dir=target, allow_patterns=wanted
-        ),
-        what,
-    )
+    fetch = partial(api.snapshot_download, source, repo_type="dataset", revision=info.sha)
+    asked(lambda: fetch(local_dir=target, allow_patterns=wanted), what)
     return target, f"{api.endpoint}/datasets/{source}/tree/{info.sha}"
 
 

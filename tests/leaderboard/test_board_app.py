@@ -60,6 +60,14 @@ def test_pages_carry_their_policy(address: str) -> None:
         urllib.request.urlopen(f"{address}?view=model&model=nobody")
 
 
+@pytest.mark.parametrize("path", ["config", "gradio_api/upload", "gradio_api/file=/etc/passwd", "gradio_api/info", "docs", "static/x"])
+def test_nothing_else_of_gradio_answers(address: str, path: str) -> None:
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(address + path)
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(urllib.request.Request(address + path, data=b"x", method="POST"))
+
+
 def test_a_run_that_changed_is_said(address: str) -> None:
     def changed(entry: Any, policies: Any) -> str:
         raise RunError("the submission changed after it was verified; start the board again")

@@ -6,24 +6,32 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from helmbench_hf.cli.app import app
 from helmbench_hf.leaderboard import collect as collecting
-from helmbench_hf.leaderboard.collect import Accepted, Refused, collect
+from helmbench_hf.leaderboard.collect import Accepted, Refused, collect, fetch_results
 from helmbench_hf.leaderboard.data import group_id, prepare, slim
 from helmbench_hf.leaderboard.marks import Mark, Marks, combined, contamination, difference, read_marks
 from helmbench_hf.leaderboard.query import Query, read_query
+from helmbench_hf.leaderboard.reports import Reports
 from helmbench_hf.run_folder import RunError
 from helmbench_hf.scoring import ranks
 from helmbench_hf.scoring.compare import compare
 from helmbench_hf.scoring.result import Estimate
 from tests.leaderboard import boards, made
 from tests.report import sample
+from tests.support.hub import Hub
+
+ROOT = Path(__file__).parents[2]
+runner = CliRunner()
 
 
 @pytest.fixture
@@ -69,6 +77,23 @@ def test_a_verified_run_is_shown_and_its_result_is_kept(
 
 
 @pytest.mark.usefixtures("smoke_shown")
+def test_the_report_of_a_run_holds_its_own_answers_and_is_refused_after_a_change(results: Path, tmp_path: Path) -> None:
+    shown, _ = look(results, tmp_path / "cache")
+    data = prepare(shown, [], Marks(), lambda design: ())
+    [entry] = data.groups[0].entries
+    reports = Reports(tmp_path / "cache", made.load)
+    page = reports.page(entry, ())
+    assert f"{len(made.load('smoke').cases)} transcripts" in page
+    first = made.rows_of(entry.folder / "completions.jsonl.gz")[0]["text"]
+    assert json.dumps(first, ensure_ascii=False)[1:20] in page
+    assert f"<title>{entry.label}" in page
+    (entry.folder / "scores.json").write_text("{}")
+    assert reports.page(entry, ()) == page, "what was verified is kept"
+    with pytest.raises(RunError, match="changed after it was verified"):
+        Reports(tmp_path / "other", made.load).page(entry, ())
+
+
+@pytest.mark.usefixtures("smoke_shown")
 def test_a_stored_result_counts_for_its_bytes_version_and_cases_alone(results: Path, tmp_path: Path) -> None:
     [first], _ = look(results, tmp_path / "cache")
     scores = json.loads((first.folder / "scores.json").read_text())
@@ -105,6 +130,44 @@ def test_withdrawn_linked_and_foreign_folders_are_not_shown(results: Path, tmp_p
     shown, others = look(results, tmp_path / "cache")
     assert [each.folder for each in shown] == [folder]
     assert [each.reasons[0][0] for each in others] == ["files.missing"]
+
+
+def test_a_repository_is_read_as_of_one_commit(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
+    with Hub() as hub:
+        hub.repo("helmbench/results")
+        api = hub.api("helmbench")
+        api.upload_folder(repo_id="helmbench/results", folder_path=results, repo_type="dataset")
+        root, address = fetch_results("helmbench/results", None, tmp_path / "cache", api)
+        assert address.endswith(f"/datasets/helmbench/results/tree/{root.name}")
+        [(_, refused)] = [look(root, tmp_path / "cache")]
+        assert refused[0].reasons[0][0] == "board.design", "plain files: a link would be files.link"
+        assert hub.hosts == {"127.0.0.1"}
+    assert fetch_results(str(results), None, tmp_path) == (results, "")
+    with pytest.raises(RunError, match="no folder, and no OWNER/NAME"):
+        fetch_results("../nowhere", None, tmp_path)
+
+
+def test_the_command_prepares_and_says_what_is_not_shown(results: Path, tmp_path: Path) -> None:
+    found = runner.invoke(app, ["leaderboard", "--results", str(results), "--cache", str(tmp_path / "cache"), "--prepare"])
+    assert found.exit_code == 0, found.output
+    assert "0 runs in 0 tables; 1 submissions are not shown" in found.output
+    found = runner.invoke(app, ["leaderboard", "--results", str(tmp_path / "none")])
+    assert found.exit_code == 1
+    assert "no folder" in found.output
+
+
+def test_the_space_serves_where_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = run_path(str(ROOT / "space" / "app.py"), run_name="space")
+    said: list[Any] = []
+    names = space["main"].__globals__
+    monkeypatch.setitem(names, "open_board", lambda results, revision: (said.append((results, revision)) or "data", Reports(ROOT, made.load)))
+    monkeypatch.setitem(names, "serve", lambda data, page, host: said.append((data, host)))
+    space["main"]()
+    assert said == [("helmbench/results", None), ("data", None)]
 
 
 def test_a_folder_without_submissions_is_said(tmp_path: Path) -> None:
