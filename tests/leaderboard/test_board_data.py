@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from huggingface_hub import CommitOperationAdd
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -140,7 +141,8 @@ def test_a_repository_is_read_as_of_one_commit(
     with Hub() as hub:
         hub.repo("helmbench/results")
         api = hub.api("helmbench")
-        api.upload_folder(repo_id="helmbench/results", folder_path=results, repo_type="dataset")
+        adds = [CommitOperationAdd(str(path.relative_to(results)), path) for path in results.rglob("*") if path.is_file()]
+        api.create_commit("helmbench/results", adds, commit_message="a run", repo_type="dataset")
         root, address = fetch_results("helmbench/results", None, tmp_path / "cache", api)
         assert address.endswith(f"/datasets/helmbench/results/tree/{root.name}")
         [(_, refused)] = [look(root, tmp_path / "cache")]
