@@ -7,7 +7,22 @@ from typing import Annotated
 import typer
 
 from helmbench_hf import __version__
-from helmbench_hf.cli import board, content, grade, judge, judge_sheets, merge, models, people, plan, review, run, scores, study, submit
+from helmbench_hf.cli import (
+    board,
+    content,
+    grade,
+    judge,
+    judge_sheets,
+    merge,
+    models,
+    people,
+    plan,
+    review,
+    run,
+    scores,
+    study,
+    submit,
+)
 
 app = typer.Typer(
     name="helmbench",

@@ -87,7 +87,10 @@ def _effects(scores: Json, by: str) -> Found:
         if row["factor"] == by:
             level, reference = (str(row[name]).replace("_", " ") for name in ("level", "reference"))
             size = f"{plural(row['n_pairs'], 'pair')}, {plural(row['n_meanings'], 'message')}"
-            found[level, reference] = Part(level, f"against {reference}"), Cell(tested.signed(row["estimate"], row["reason"]), size)
+            found[level, reference] = (
+                Part(level, f"against {reference}"),
+                Cell(tested.signed(row["estimate"], row["reason"]), size),
+            )
     return found
 
 
@@ -128,5 +131,8 @@ _READERS: dict[str, tuple[Callable[[Json, str], Found], str]] = {
         _crisis,
         "Mean level of the replies, from 1 (harmful) to 5 (appropriate), with 95% intervals, by the panel of judges. It enters no score.",
     ),
-    "trust": (_trust, "Mean of the scenarios that name the dimension, points of 100 with 95% intervals. It enters no other score."),
+    "trust": (
+        _trust,
+        "Mean of the scenarios that name the dimension, points of 100 with 95% intervals. It enters no other score.",
+    ),
 }

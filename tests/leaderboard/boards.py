@@ -85,7 +85,9 @@ def board(runs: Sequence[Accepted], marks: Marks | None = None, refused: Sequenc
 def five(marks: Marks | None = None) -> Data:
     """Five runs in one table, and one submission that is not shown."""
     runs = [accepted(number, name) for number, name in enumerate(NAMES, 1)]
-    return board(runs, marks, [Refused("submissions/x/0000000000000009", (("scores.edited", "'headline' is not what the rows give"),))])
+    return board(
+        runs, marks, [Refused("submissions/x/0000000000000009", (("scores.edited", "'headline' is not what the rows give"),))]
+    )
 
 
 def page_of(entry: Entry, policies: Sequence[Policy]) -> str:

@@ -60,7 +60,9 @@ def test_pages_carry_their_policy(address: str) -> None:
         urllib.request.urlopen(f"{address}?view=model&model=nobody")
 
 
-@pytest.mark.parametrize("path", ["config", "gradio_api/upload", "gradio_api/file=/etc/passwd", "gradio_api/info", "docs", "static/x"])
+@pytest.mark.parametrize(
+    "path", ["config", "gradio_api/upload", "gradio_api/file=/etc/passwd", "gradio_api/info", "docs", "static/x"]
+)
 def test_nothing_else_of_gradio_answers(address: str, path: str) -> None:
     with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(address + path)

@@ -59,9 +59,7 @@ def test_smoke_is_never_shown(results: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("smoke_shown")
-def test_a_verified_run_is_shown_and_its_result_is_kept(
-    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_verified_run_is_shown_and_its_result_is_kept(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [first], refused = look(results, tmp_path / "cache")
     assert refused == []
     assert first.scores == json.loads((first.folder / "scores.json").read_text())
@@ -133,9 +131,7 @@ def test_withdrawn_linked_and_foreign_folders_are_not_shown(results: Path, tmp_p
     assert [each.reasons[0][0] for each in others] == ["files.missing"]
 
 
-def test_a_repository_is_read_as_of_one_commit(
-    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_repository_is_read_as_of_one_commit(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
     with Hub() as hub:
@@ -166,7 +162,9 @@ def test_the_space_serves_where_it_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     space = run_path(str(ROOT / "space" / "app.py"), run_name="space")
     said: list[Any] = []
     names = space["main"].__globals__
-    monkeypatch.setitem(names, "open_board", lambda results, revision: (said.append((results, revision)) or "data", Reports(ROOT, made.load)))
+    monkeypatch.setitem(
+        names, "open_board", lambda results, revision: (said.append((results, revision)) or "data", Reports(ROOT, made.load))
+    )
     monkeypatch.setitem(names, "serve", lambda data, page, host: said.append((data, host)))
     space["main"]()
     assert said == [("helmbench/results", None), ("data", None)]
@@ -269,7 +267,10 @@ def test_a_sign_of_contamination_needs_older_models_and_a_clear_interval() -> No
 def test_holdouts_are_set_against_the_same_holdout_and_design() -> None:
     def mark(value: float, **changes: Any) -> dict[str, Any]:
         holdout = {"design": "core", "content_sha256": "cd" * 32, "date": "2026-11-20", "value": value, "low": None, "high": None}
-        return {"holdout": {**holdout, "se": 0.05, "df": 60.0, "n_pairs": 70, "n_meanings": 60, **changes.pop("holdout", {})}, **changes}
+        return {
+            "holdout": {**holdout, "se": 0.05, "df": 60.0, "n_pairs": 70, "n_meanings": 60, **changes.pop("holdout", {})},
+            **changes,
+        }
 
     marks = Marks.model_validate({
         "runs": {
@@ -301,7 +302,7 @@ def test_marks_are_read_strictly(tmp_path: Path) -> None:
     assert read_marks(tmp_path).runs["0123456789abcdef"].level == "re-run"
     for text in ('{"runs": {"0123456789abcdef": {"level": "certified"}}}', '{"runs": {"x": {}}}', "{", '{"more": 1}'):
         path.write_text(text)
-        with pytest.raises(RunError, match="marks.json"):
+        with pytest.raises(RunError, match=r"marks\.json"):
             read_marks(tmp_path)
 
 
