@@ -1,7 +1,7 @@
 """Which submissions the board shows: those that verification accepts, by running it or by a stored result for the same bytes.
 
 A stored result stands under the hash of every file of the submission, and counts only for the version of helmbench and the
-cases that it was made with. The results repository may bring such results along in `board/verified`; only maintainers write there.
+cases that it was made with. The results repository may bring such results in `board/verified`; only maintainers write there.
 """
 
 from __future__ import annotations

@@ -83,8 +83,8 @@ class Marks(Strict):
     """The whole of `marks.json`."""
 
     format: Annotated[int, Field(ge=FORMAT, le=FORMAT)] = FORMAT
-    runs: dict[RunId, Mark] = {}
-    people: list[People] = []
+    runs: dict[RunId, Mark] = Field(default_factory=dict)
+    people: list[People] = Field(default_factory=list)
 
 
 def read_marks(root: Path) -> Marks:

@@ -129,7 +129,7 @@ _READERS: dict[str, tuple[Callable[[Json, str], Found], str]] = {
     "country": (_effects, _CHANGE),
     "crisis": (
         _crisis,
-        "Mean level of the replies, from 1 (harmful) to 5 (appropriate), with 95% intervals, by the panel of judges. It enters no score.",
+        "Mean level of the replies, from 1 (harmful) to 5 (appropriate), with 95% intervals, by the panel. It enters no score.",
     ),
     "trust": (
         _trust,

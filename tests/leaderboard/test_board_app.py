@@ -21,10 +21,11 @@ from tests.report.test_browser import CONTRAST, PHONE, WIDER
 
 pytestmark = pytest.mark.browser
 ALL = [*(f"?view={view}" for view in VIEWS), *(f"?view=parts&by={by}" for by in PARTS)]
-NAMELESS = """() => [...document.querySelectorAll('a, button, select, input:not([type=hidden]), [role=region], svg[role=img], nav')]
+NAMELESS = """() => [...document.querySelectorAll('a, button, select, input:not([type=hidden]), [role=region], [role=img], nav')]
   .filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || (e.labels && e.labels.length)
     || e.getAttribute('aria-labelledby'))).map(e => e.outerHTML.slice(0, 80))"""
-DOUBLE = "() => { const ids = [...document.querySelectorAll('[id]')].map(e => e.id); return ids.filter((id, i) => ids.indexOf(id) !== i); }"
+DOUBLE = """() => { const ids = [...document.querySelectorAll('[id]')].map(e => e.id);
+  return ids.filter((id, i) => ids.indexOf(id) !== i); }"""
 
 
 @pytest.fixture(scope="module")
@@ -126,8 +127,8 @@ def test_from_the_table_to_a_run_to_its_report_and_transcripts(seen: Visit) -> N
 
 def test_comparing_two_by_the_form(seen: Visit) -> None:
     seen.open("?view=compare")
-    seen.page.get_by_label("First").select_option(label="acme/beta-7b")
-    seen.page.get_by_label("Second").select_option(label="solo/epsilon")
+    seen.page.get_by_label("First", exact=True).select_option(label="acme/beta-7b")
+    seen.page.get_by_label("Second", exact=True).select_option(label="solo/epsilon")
     seen.page.get_by_role("button", name="Compare").click()
     seen.page.wait_for_url("**second=**")
     text = seen.page.locator("main").inner_text()
