@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from helmbench_hf.leaderboard.data import Entry, Group
 from helmbench_hf.leaderboard.query import Query
 from helmbench_hf.report import contrasts, plots
-from helmbench_hf.report.fmt import Figure, percent, rate
+from helmbench_hf.report.fmt import Figure, rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +63,15 @@ def scatter(group: Group, query: Query) -> Scatter:
         figures = rate(point["sensitivity"]), rate(point["false_alarms"])
         link = query.link(view="model", models=(entry.run,))
         rows.append(("model", entry.label, link, *figures, x, y, query.model in (entry.run, entry.manifest.model.id)))
-    for policy in group.policies:
-        known, seen = policy.get("sensitivity"), policy.get("false_alarms")
-        title = str(policy.get("title") or policy.get("slug"))
-        if known is None or seen is None:
-            off.append(title)
-            continue
-        rows.append(("policy", title, "", Figure(percent(known, 0)), Figure(percent(seen, 0)), seen, known, False))
+    spots = plots.scatter((), group.policies)
+    for spot in spots.spots if spots else ():
+        shares = spot.x / 100, 1 - spot.y / 100
+        rows.append(("policy", "; ".join(spot.names), "", Figure(spot.sensitivity), Figure(spot.alarms), *shares, False))
+    off += spots.off_plot if spots else ()
     for people in group.people:
         pair = people.sensitivity, people.false_alarms
         figures = rate(pair[0].model_dump()), rate(pair[1].model_dump())
-        shares = pair[1].hits / pair[1].n, pair[0].hits / pair[0].n
+        shares = pair[1].hits / pair[1].n, pair[0].hits / pair[0].n  # across, upwards
         rows.append(("people", f"{people.name} ({people.people} people)", "", *figures, *shares, False))
     points = tuple(
         Point(number, round(100 * x, 2), round(100 - 100 * y, 2), kind, label, link, sensitivity, alarms, chosen)

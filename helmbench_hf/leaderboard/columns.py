@@ -50,6 +50,15 @@ class Holdout:
 
 
 @dataclass(frozen=True, slots=True)
+class States:
+    """The safety floors in one state."""
+
+    status: str
+    word: str
+    titles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One run."""
 
@@ -63,7 +72,7 @@ class Row:
     pillars: tuple[Figure, ...]
     sensitivity: Figure
     false_alarms: Figure
-    floors: tuple[view.Floor, ...]
+    floors: tuple[States, ...]
     gate: view.Gate
     judges: str
     holdout: Holdout | None
@@ -149,7 +158,7 @@ def _row(entry: Entry, codes: Sequence[str], query: Query) -> Row:
     scores, headline, top = entry.scores, entry.scores["headline"], view.summary(entry.scores)
     found = {each["code"]: each["score"] for each in scores["pillars"]}
     place = entry.place
-    hidden = next((point for point in scores["operating"] if point["arm"] == "hidden"), {})
+    hidden: dict[str, Any] = next((point for point in scores["operating"] if point["arm"] == "hidden"), {})
     return Row(
         entry=entry,
         rank=DASH if place is None else str(place.rank),
@@ -161,7 +170,7 @@ def _row(entry: Entry, codes: Sequence[str], query: Query) -> Row:
         pillars=tuple(figure(found.get(code), "not scored") for code in codes),
         sensitivity=rate(hidden.get("sensitivity")),
         false_alarms=rate(hidden.get("false_alarms")),
-        floors=top.floors,
+        floors=_states(top.floors),
         gate=top.gate,
         judges=_judges(entry),
         holdout=holdout(entry),
@@ -183,6 +192,16 @@ def plain(estimate: Any) -> dict[str, Any]:
     """An estimate as the functions of the report take it."""
     names = ("value", "low", "high", "n_pairs", "n_meanings", "note")
     return {name: getattr(estimate, name) for name in names}
+
+
+def _states(floors: Sequence[view.Floor]) -> tuple[States, ...]:
+    """Breached first, then those that nothing is known of, then cleared; a state without a floor is left out."""
+    found = []
+    for status in ("breached", "not-shown", "cleared"):
+        mine = [floor for floor in floors if floor.status == status]
+        if mine:
+            found.append(States(status, mine[0].word, tuple(floor.title for floor in mine)))
+    return tuple(found)
 
 
 def _coverage(entry: Entry) -> float:
