@@ -8,6 +8,7 @@ import typer
 
 from helmbench_hf import __version__
 from helmbench_hf.cli import (
+    board,
     content,
     export,
     grade,
@@ -59,6 +60,7 @@ app.command("compare")(scores.compare)
 app.command("study")(study.study)
 app.command("submit")(submit.submit)
 app.command("verify")(submit.verify)
+app.command("leaderboard")(board.leaderboard)
 app.command("demo-model")(run.demo_model)
 
 

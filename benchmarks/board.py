@@ -1,0 +1,111 @@
+"""The board with many invented runs on the cells of core: how long its tables take to prepare and its pages to show.
+
+`--models N` (200), `--no-browser`. Prints JSON. Scores are those of a reference policy with random pairs, so ranks and intervals
+mean nothing; sizes are those of real runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import random
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from helmbench_hf.cli.scores import expected
+from helmbench_hf.dataset.load import load_cases
+from helmbench_hf.leaderboard import pages
+from helmbench_hf.leaderboard.collect import Accepted
+from helmbench_hf.leaderboard.data import Data, prepare
+from helmbench_hf.leaderboard.marks import Marks
+from helmbench_hf.leaderboard.query import Query
+from helmbench_hf.report.assemble import policy_rows
+
+QUERIES = {
+    "board": Query(),
+    "sorted": Query(sort="alarms"),
+    "parts": Query(view="parts"),
+    "scatter": Query(view="scatter"),
+    "compare": Query(view="compare"),
+    "model": Query(view="model"),
+}
+PAINT = "performance.getEntriesByName('first-contentful-paint').map(entry => entry.startTime)"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", type=int, default=200)
+    parser.add_argument("--no-browser", action="store_true")
+    chosen = parser.parse_args()
+    policies, scored = expected(list(load_cases("core").cases))
+    rows = policy_rows(policies, scored)
+    runs = [invented(scored["keyword"], number) for number in range(chosen.models)]
+    found: dict[str, Any] = {"models": chosen.models, "pairs": sum(pair["headline"] for pair in runs[0].scores["pairs"])}
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in ("prepare_first_seconds", "prepare_again_seconds"):
+            began = time.perf_counter()
+            data = prepare(runs, [], Marks(), lambda design: rows, stores=(Path(scratch),))
+            found[name] = round(time.perf_counter() - began, 2)
+    runs.clear()
+    found["peak_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    for name, query in QUERIES.items():
+        times, size = [], 0
+        for _ in range(5):
+            began = time.perf_counter()
+            size = len(pages.render(data, query)[1].encode())
+            times.append(1000 * (time.perf_counter() - began))
+        found[f"render_{name}"] = {"median_ms": round(statistics.median(times), 1), "kib": size // 1024}
+    if not chosen.no_browser:
+        found["browser"] = painted(data)
+    print(json.dumps(found, indent=1))
+
+
+def invented(base: dict[str, Any], number: int) -> Accepted:
+    """A run of a model of that number, better or worse than the others by chance."""
+    from tests.leaderboard.boards import manifest
+
+    drawn, scores = random.Random(number), copy.deepcopy(base)
+    skill = drawn.uniform(-0.3, 0.6)
+    for pair in scores["pairs"]:
+        pair["value"] = min(1.0, max(-1.0, drawn.gauss(skill, 0.5)))
+    for group in (scores["headline"]["overall"], *scores["pillars"], *scores["behaviors"]):
+        group["score"]["value"] = drawn.gauss(skill, 0.05)
+    for point in scores["operating"]:
+        for name in ("sensitivity", "false_alarms"):
+            point[name]["hits"] = drawn.randint(0, point[name]["n"])
+    described = manifest(f"owner-{number % 17}/model-{number}", number)
+    return Accepted(Path("nowhere"), f"{number:064x}", described, scores, ())
+
+
+def painted(data: Data) -> dict[str, Any]:
+    """First paint of the board, and from a key on a column's head to the sorted table's first paint, in a real browser."""
+    from tests.leaderboard.boards import served, visiting
+    from tests.report.browser import chromium
+
+    first, sort = [], []
+    with served(data) as address, chromium() as browser:
+        for _ in range(5):
+            with visiting(browser, address) as seen:
+                seen.open()
+                while not (times := seen.page.evaluate(PAINT)):
+                    seen.page.wait_for_timeout(10)
+                first += times
+                link = seen.page.get_by_role("columnheader", name="False alarms").get_by_role("link")
+                began = time.perf_counter()
+                link.press("Enter")
+                seen.page.wait_for_url("**sort=alarms**", wait_until="domcontentloaded")
+                seen.page.locator("th[aria-sort]").wait_for()
+                sort.append(1000 * (time.perf_counter() - began))
+    return {"first_paint_ms": round(statistics.median(first)), "sort_ms": round(statistics.median(sort))}
+
+
+if __name__ == "__main__":
+    main()

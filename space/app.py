@@ -1,0 +1,20 @@
+"""The board as a Space: `helmbench leaderboard` on the results repository that the variable RESULTS names."""
+
+from __future__ import annotations
+
+import os
+
+from helmbench_hf.cli.board import open_board
+from helmbench_hf.leaderboard.app import serve
+
+RESULTS = os.environ.get("RESULTS", "helmbench/results")
+
+
+def main() -> None:
+    """Verify what is new, then serve where the Space's environment says."""
+    data, reports = open_board(RESULTS, os.environ.get("RESULTS_REVISION"))
+    serve(data, reports.page, host=None)
+
+
+if __name__ == "__main__":
+    main()

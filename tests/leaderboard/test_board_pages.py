@@ -1,0 +1,178 @@
+"""What the board's pages say: order, marks, missing figures, and nothing that a hostile text could do."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from helmbench_hf.leaderboard import charts, columns, pages, parts
+from helmbench_hf.leaderboard.collect import Refused
+from helmbench_hf.leaderboard.data import Data, prepare
+from helmbench_hf.leaderboard.manifest import Manifest
+from helmbench_hf.leaderboard.marks import Marks
+from helmbench_hf.leaderboard.query import PARTS, VIEWS, Query, read_query
+from tests.leaderboard import boards
+from tests.report.payloads import PAYLOADS, poison
+
+
+@pytest.fixture(scope="module")
+def data() -> Data:
+    return boards.five()
+
+
+def order(data: Data, **query: Any) -> list[str]:
+    return [row.entry.label for row in columns.table(data.groups[0], Query(**query)).rows]
+
+
+def test_the_order_is_by_rank_and_no_column_orders_by_the_overall_score(data: Data) -> None:
+    standing = [entry.label for entry in data.groups[0].entries]
+    assert order(data) == order(data, sort="overall") == order(data, sort="rank") == order(data, sort="no such") == standing
+    assert order(data, sort="overall", turned=True) == standing
+
+
+def test_a_column_sorts_both_ways(data: Data) -> None:
+    rate = {entry.label: entry.rate("hidden", "false_alarms") for entry in data.groups[0].entries}
+    found = order(data, sort="alarms")
+    assert [rate[name] for name in found] == sorted(rate.values(), key=float)  # type: ignore[arg-type]
+    assert [rate[name] for name in order(data, sort="alarms", turned=True)] == sorted(rate.values(), key=float, reverse=True)  # type: ignore[arg-type]
+    assert order(data, sort="name") == sorted(boards.NAMES)
+
+
+def test_what_has_no_value_stands_last_either_way() -> None:
+    runs = [boards.accepted(number, name) for number, name in enumerate(boards.NAMES, 1)]
+    runs[0].scores["operating"].clear()  # type: ignore[attr-defined]
+    data = boards.board(runs)
+    for turned in (False, True):
+        assert order(data, sort="alarms", turned=turned)[-1] == boards.NAMES[0]
+
+
+def test_the_head_says_how_the_table_is_sorted(data: Data) -> None:
+    def heads(**query: Any) -> dict[str, str]:
+        return {head.title: head.sorted for head in columns.table(data.groups[0], Query(**query)).heads if head.sorted}
+
+    assert heads() == {"Rank": "ascending"}
+    assert heads(sort="sensitivity") == {"Sensitivity": "descending"}
+    assert heads(sort="sensitivity", turned=True) == {"Sensitivity": "ascending"}
+
+
+def test_a_part_below_the_minimum_says_so(data: Data) -> None:
+    found = parts.parts(data.groups[0], Query(view="parts", by="persona"))
+    column = [part.title for part in found.columns].index("terse-expert")
+    cell = found.lines[0].cells[column]
+    assert not cell.figure.known
+    assert "12" in cell.figure.why
+    assert "12 pairs" in cell.n
+    known = [part.title for part in found.columns].index("companion")
+    assert found.lines[0].cells[known].figure.interval
+
+
+def test_the_scatter_holds_models_policies_and_people() -> None:
+    people = {"name": "Volunteers", "people": 20, "content_sha256": boards.SHA, "date": "2026-11-01",
+              "sensitivity": {"hits": 30.0, "n": 40}, "false_alarms": {"hits": 4.0, "n": 40}}  # fmt: skip
+    data = boards.five(Marks.model_validate({"people": [people, {**people, "name": "Others", "content_sha256": "00" * 32}]}))
+    found = charts.scatter(data.groups[0], Query())
+    assert [point.kind for point in found.points].count("model") == 5
+    [mark] = [point for point in found.points if point.kind == "people"]
+    assert (mark.x, mark.y, mark.label) == (10.0, 25.0, "Volunteers (20 people)")
+    entry = data.groups[0].entries[0]
+    mine = next(point for point in found.points if point.label == entry.label)
+    assert (mine.x, mine.y) == (
+        pytest.approx(100 * entry.rate("hidden", "false_alarms"), abs=0.005),  # type: ignore[operator]
+        pytest.approx(100 - 100 * entry.rate("hidden", "sensitivity"), abs=0.005),  # type: ignore[operator]
+    )
+    assert "Refuse all" in found.off_plot
+
+
+@pytest.mark.parametrize("view", [*VIEWS, "report"])
+def test_every_view_has_one_heading_and_its_language(data: Data, view: str) -> None:
+    status, text = pages.render(data, Query(view=view))
+    assert status == 200
+    assert text.count("<h1") == 1
+    assert '<html lang="en">' in text
+    assert "<script" not in text
+    assert " style=" not in text
+    assert re.findall(r'(?:src|href)="(?!\?|#|data:)[^"]*"', text) == []
+
+
+@pytest.mark.parametrize("by", PARTS)
+def test_every_part_has_a_page(data: Data, by: str) -> None:
+    status, text = pages.render(data, Query(view="parts", by=by))
+    assert status == 200
+    assert boards.NAMES[0] in text
+
+
+def test_a_deep_link_opens_its_run_and_an_unknown_one_says_so(data: Data) -> None:
+    status, text = pages.render(data, read_query("view=model&model=example/gamma-13b"))
+    assert status == 200
+    assert "<h1>example/gamma-13b</h1>" in text
+    status, text = pages.render(data, read_query("view=model&model=<b>no</b>"))
+    assert status == 404
+    assert "There is no run or model “&lt;b&gt;no&lt;/b&gt;”" in text
+
+
+def test_two_runs_that_cannot_be_compared_say_why() -> None:
+    data = boards.board([boards.accepted(1, "a/a"), boards.accepted(2, "b/b", design="full")])
+    _, text = pages.render(data, Query(view="compare", models=("a/a",), second="b/b"))
+    assert "different designs" in text
+    _, text = pages.render(data, Query(view="compare", models=("a/a",), second="a/a"))
+    assert "Choose two different runs." in text
+
+
+def test_an_empty_board_points_to_what_is_not_shown() -> None:
+    data = Data((), (Refused("submissions/x/1", (("files.link", "a link"),)),), "")
+    status, text = pages.render(data, Query())
+    assert status == 404
+    assert "Nothing to show yet" in text
+    assert "files.link" in pages.render(data, Query(view="refused"))[1]
+    assert pages.render(data, Query(view="about"))[0] == 200
+
+
+KEPT = (
+    ("operating", "arm"),
+    ("curves", "arm"),
+    ("effects", "factor"),
+    ("floors", "status"),
+    ("floors", "slug"),
+    ("trust", "slug"),
+)
+"""Words of the scores that decide what is drawn; another word there draws nothing."""
+
+
+def hostile(start: int) -> Data:
+    """A board in which names, texts and every string of the scores but the pairs' codes come from the bank."""
+    bank = itertools.cycle([*PAYLOADS[start:], *PAYLOADS[:start]])
+    runs = []
+    for number in (1, 2):
+        run = boards.accepted(number, "a/a")
+        kept = {name: run.scores[name] for name in ("pairs", "provenance", "scenarios")}
+        scores = {**poison({name: value for name, value in run.scores.items() if name not in kept}, bank), **kept}
+        for name, found in KEPT:
+            for row, original in zip(scores[name], run.scores[name], strict=True):
+                row[found] = original[found]
+        for group in ("behaviors", "pillars"):
+            for row, original in zip(scores[group], run.scores[group], strict=True):
+                row |= {name: original[name] for name in ("code", "parts", "absent")}
+        dumped = poison(run.manifest.model_dump(), bank)
+        model = run.manifest.model.model_copy(update={"id": next(bank)})
+        changed: Manifest = run.manifest.model_copy(update={
+            "model": model,
+            "submitter": run.manifest.submitter.model_copy(update=dumped["submitter"]),
+            "dataset": run.manifest.dataset.model_copy(update={**dumped["dataset"], "design": "core"}),
+        })  # fmt: skip
+        runs.append(replace(run, scores=scores, manifest=changed, notes=(next(bank), next(bank))))
+    refused = [Refused(next(bank), ((next(bank), next(bank)),)) for _ in range(4)]
+    return prepare(runs, refused, Marks(), lambda design: poison(boards.sample.policies(), bank), address=next(bank))
+
+
+@pytest.mark.parametrize("start", range(0, len(PAYLOADS), 4))
+def test_hostile_texts_stay_texts(start: int) -> None:
+    data = hostile(start)
+    for query in itertools.chain((Query(view=view) for view in VIEWS), (Query(view="parts", by=by) for by in PARTS)):
+        _, text = pages.render(data, query)
+        assert not re.search(r"<(script|img|iframe|object|base|form action=http|svg onload|meta http)", text)
+        assert "\x1b" not in text
+        assert "\u202e" not in text
