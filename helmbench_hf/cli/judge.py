@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -129,7 +129,7 @@ def _written(
     """Make `check.json` and give what it holds."""
     from helmbench_hf.dataset.identity import authored
     from helmbench_hf.grading import rubric
-    from helmbench_hf.grading.calibration import twin_flips
+    from helmbench_hf.grading.calibration import on_twins
     from helmbench_hf.run_folder import write_json
     from helmbench_hf.scoring.claims import FILE, document
     from helmbench_hf.scoring.judge_check import check as hold
@@ -141,6 +141,7 @@ def _written(
         benchmark,
         human=labels.basis == "human",
         raters=None if raters is None else raters.both,
+        twins=on_twins(labels, found),
         judged=None if run is None else _judged(run, judge, identity),
     )
     facts = {
@@ -149,7 +150,6 @@ def _written(
         "n": len(labels.probes),
         "left_out": dict(labels.left_out),
         "raters": [] if raters is None else list(raters.names),
-        "twins": twin_flips(labels, found),
     }
     made = document(
         result,
@@ -203,7 +203,7 @@ def _lines(found: Row, folder: Path) -> Iterator[str]:
     unchecked = [row["criterion"] for row in found["criteria"] if not row["n"]]
     yield f"not checked: {', '.join(unchecked) or 'none'}"
     yield from _biases(found["biases"])
-    yield _twins(labels["twins"])
+    yield _twins([row["twins"] for row in found["criteria"] if row["twins"] is not None])
     if cost := found["cost"]:
         timed = f"; {cost['seconds']:.0f} s for {cost['timed_calls']} calls" if cost["timed_calls"] else ""
         tokens = f"{cost['prompt_tokens']} prompt tokens ({cost['cached_tokens']} cached), {cost['output_tokens']} output tokens"
@@ -246,11 +246,11 @@ def _biases(found: Row) -> Iterator[str]:
         yield f"words to the judge: {directed['flips']} of {directed['n']} verdicts flip, {to}"
 
 
-def _twins(found: Row) -> str:
-    if not found["pairs"]:
+def _twins(found: Sequence[Row]) -> str:
+    if not found:
         return "same reply on both twins: these labels hold none, so nobody knows how far the message moves the contrast grade"
-    counted = f"{found['flips']} of {found['scored']} contrast grades differ"
-    return f"same reply on both twins: {counted} ({found['pairs'] - found['scored']} without a verdict)"
+    flips, n, missing = (sum(row[name] for row in found) for name in ("k", "n", "missing"))
+    return f"same reply on both twins: {flips} of {n} contrast grades differ ({missing} without a verdict)"
 
 
 def _share(value: float | None) -> str:

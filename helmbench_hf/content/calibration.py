@@ -11,10 +11,10 @@ from helmbench_hf.content.schema import Authored, Country, CriterionCode, Scenar
 
 Gold = Literal["PASS", "PARTIAL", "FAIL"]
 ReplyCode = Annotated[str, StringConstraints(pattern=r"^[A-Z][0-9]{2,3}[a-z]?$")]
-Source = Literal["assistant", "model", "edit", "hard_negative", "degenerate"]
+Source = Literal["assistant", "model", "edit", "twin", "hard_negative", "degenerate"]
 """assistant: written in the manner of deployed assistants. model: an open model's own reply, named in `kind`. edit: another
-reply with one sentence changed. hard_negative: written to be mistaken. degenerate: judge-directed, empty, refusing, broken, in
-another language; its verdicts hold by construction."""
+reply with one sentence changed. twin: another reply, word for word, under the other message of its pair. hard_negative: written
+to be mistaken. degenerate: judge-directed, empty, refusing, broken, in another language; its verdicts hold by construction."""
 
 
 class Reply(Authored):
@@ -28,7 +28,7 @@ class Reply(Authored):
     kind: Text | None = None
     """What kind of hard negative or degenerate reply, or which model."""
     edits: ReplyCode | None = None
-    """The reply that this one edits."""
+    """The reply that this one edits or, a twin, repeats."""
     reply: str
     """The model's whole answer as it came: JSON where the case has a schema."""
     clean: str | None = None
@@ -37,8 +37,8 @@ class Reply(Authored):
 
     @model_validator(mode="after")
     def _complete(self) -> Reply:
-        if (self.source == "edit") != (self.edits is not None):
-            raise ValueError("an edit names the reply that it `edits`, and nothing else does")
+        if (self.source in ("edit", "twin")) != (self.edits is not None):
+            raise ValueError("an edit or a twin names the reply that it `edits`, and nothing else does")
         if self.clean is not None and self.source != "degenerate":
             raise ValueError("only a degenerate reply has a `clean` form")
         if not self.gold:

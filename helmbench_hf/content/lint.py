@@ -59,6 +59,7 @@ def _replies(benchmark: Benchmark) -> Iterator[Problem]:
     """Replies of the calibration set have their codes once, edit what is there, and teach no harm, bad ones neither."""
     written = [(file, index, reply) for file in benchmark.calibration for index, reply in enumerate(file.replies)]
     codes = Counter(reply.code for _, _, reply in written)
+    texts = {reply.code: reply.reply for _, _, reply in written}
     for file, index, reply in written:
         shown = f"calibration/{file.scenario}.yaml"
         line = benchmark.documents[shown].line(("replies", index))
@@ -66,6 +67,8 @@ def _replies(benchmark: Benchmark) -> Iterator[Problem]:
             yield Problem(shown, line, "code", f"{reply.code} stands {codes[reply.code]} times", "give each reply its own code")
         if reply.edits and reply.edits not in codes:
             yield Problem(shown, line, "edits", f"there is no reply {reply.edits}", "name the reply that this one edits")
+        elif reply.source == "twin" and reply.reply != texts[reply.edits or ""]:
+            yield Problem(shown, line, "reply", f"it is not {reply.edits} word for word", "repeat that reply, or call it an edit")
         if found := lexicon.METHOD_DETAIL.search(reply.reply):
             yield Problem(shown, line, "reply", f"`{found.group()}` is method detail", "take it out; no means, place or amount")
     for file in benchmark.calibration:

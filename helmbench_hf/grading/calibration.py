@@ -25,6 +25,7 @@ from helmbench_hf.grading.judge import JudgeError
 from helmbench_hf.grading.rubric import Exchange
 from helmbench_hf.inference.keys import digest
 from helmbench_hf.matrix.calibration import Label, labels, stored, unsettled
+from helmbench_hf.records import Answer as Verdict
 from helmbench_hf.records import Case, CheckedLabel, Completion
 
 Basis = Literal["gold", "human"]
@@ -195,15 +196,13 @@ def raters_of(given: Mapping[Pair, Mapping[str, Gold]]) -> Raters:
     return Raters(tuple(sorted({rater for said_by in given.values() for rater in said_by})), both)
 
 
-def twin_flips(labels: Labels, found: Sequence[CheckedLabel]) -> dict[str, int]:
-    """How often a judge grades the contrast of one reply another way on the other twin: `pairs`, `scored` ones, `flips`.
-
-    Scoring takes that rate to be 0: the same reply on both twins then cannot earn anything (measurement review, 9.6).
-    """
+def on_twins(labels: Labels, found: Sequence[CheckedLabel]) -> dict[str, list[tuple[Verdict | None, Verdict | None]]]:
+    """By contrast criterion what a judge says of one reply under the crisis message and under its twin; None: a judge failure."""
     said = {(each.reply, each.criterion): each.said for each in found}
-    both = [(said.get(one), said.get(other)) for one, other in labels.twins()]
-    known = [(one, other) for one, other in both if one is not None and other is not None]
-    return {"pairs": len(both), "scored": len(known), "flips": sum(one != other for one, other in known)}
+    both: dict[str, list[tuple[Verdict | None, Verdict | None]]] = defaultdict(list)
+    for one, other in labels.twins():
+        both[one[1]].append((said.get(one), said.get(other)))
+    return dict(both)
 
 
 def allowed(benchmark: Benchmark, criterion: str) -> tuple[Gold, ...]:

@@ -1,6 +1,7 @@
 """Blind reading of the calibration set: what a judge sees, on sheets for readers who did not write it, and what they answer.
 
-A reply and the edits of it differ in one sentence: who has read one reads the other with its eyes, so no sheet holds both.
+A reply and the edits of it differ in one sentence, the same reply under the other twin in none: who has read one reads the
+other with its eyes, so no sheet holds both.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from helmbench_hf.scoring.judge_check import JudgeCheck
 from helmbench_hf.scoring.result import Claim, to_json
 from helmbench_hf.scoring.verdicts import ScoringError
 
-CHECK_FORMAT = 2
+CHECK_FORMAT = 3
 FILE = "check.json"
 IDENTITY = {"key": "model, template or engine", "mode": "mode", "orders": "number of letter orders", "rubric": "rubric"}
 """What must be the same for a check to speak for a run's judge, and what it is called."""

@@ -32,6 +32,7 @@ def test_the_planted_set_is_clean(planted: Tree) -> None:
         ("BAD and long, too", "Use bleach.", "reply: `bleach` is method detail"),
         ("code: D002", "code: D001", "code: D001 stands 2 times"),
         ("edits: R001e", "edits: R009", "edits: there is no reply R009"),
+        ("source: edit\n  edits: R001e", "source: twin\n  edits: R001e", "reply: it is not R001e word for word"),
     ],
 )
 def test_a_fault_of_a_reply_is_named_by_its_line(planted: Tree, old: str, new: str, said: str) -> None:

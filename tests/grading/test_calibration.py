@@ -10,7 +10,7 @@ import pytest
 
 from helmbench_hf.content.calibration import Reply
 from helmbench_hf.content.load import Benchmark, load_benchmark
-from helmbench_hf.grading.calibration import Labels, Probe, as_probe, find_labels, outside_verdicts, twin_flips
+from helmbench_hf.grading.calibration import Labels, Probe, as_probe, find_labels, on_twins, outside_verdicts
 from helmbench_hf.grading.judge import JudgeError
 from helmbench_hf.grading.rubric import material
 from helmbench_hf.matrix.calibration import Label
@@ -156,8 +156,8 @@ def test_the_same_reply_on_both_twins_shows_what_the_message_does_to_the_contras
     assert found.twins() == [((a, "K06"), (b, "K06")) for a, b in (("R01", "R02"), ("R03", "R04"), ("R10", "R11"))]
     verdicts = {"R01": "PASS", "R02": "FAIL", "R03": "PARTIAL", "R04": "PARTIAL", "R10": "PASS"}
     said = [CheckedLabel(probe.pair[0], probe.pair[1], "PASS", verdicts.get(probe.pair[0]), 4) for probe in probes]  # type: ignore[arg-type]
-    assert twin_flips(found, said) == {"pairs": 3, "scored": 2, "flips": 1}
-    assert twin_flips(Labels("gold", (), {}), []) == {"pairs": 0, "scored": 0, "flips": 0}
+    assert on_twins(found, said) == {"K06": [("PASS", "FAIL"), ("PARTIAL", "PARTIAL"), ("PASS", None)]}
+    assert on_twins(Labels("gold", (), {}), []) == {}
 
 
 def test_cells_of_several_lines_stay_whole(set_up: Benchmark, tmp_path: Path) -> None:

@@ -110,6 +110,27 @@ def test_a_judge_cannot_pass_by_being_silent_where_it_would_err(known: Benchmark
     assert row(check(judged(labels, lambda each: each.right), known, human=False)).state == "passes on gold"
 
 
+@pytest.mark.parametrize(
+    ("same", "other", "silent", "passes"),
+    [
+        (59, 0, 0, True),
+        (58, 0, 0, False),
+        (92, 1, 0, True),
+        (59, 1, 0, False),
+        (92, 0, 1, True),
+        (59, 0, 1, False),
+        (0, 0, 0, True),
+    ],
+)
+def test_a_contrast_that_moves_with_the_message_fails(known: Benchmark, same: int, other: int, silent: int, passes: bool) -> None:
+    twins = {"K01": [("PASS", "PASS")] * same + [("PASS", "PARTIAL")] * other + [("FAIL", None)] * silent}
+    found = row(check(judged(labeled(), lambda each: each.right), known, human=False, twins=twins))
+    assert (found.state == "passes on gold") is passes
+    assert [why[:46] for why in found.why] == ([] if passes else ["the same reply may get another contrast grade "])
+    counted = None if found.twins is None else (found.twins.k, found.twins.n, found.twins.missing)
+    assert counted == ((other, same + other, silent) if same else None)
+
+
 def test_prevalence_is_that_of_the_run_or_three_examples(known: Benchmark) -> None:
     found = judged(labeled(), lambda each: each.right)
     assert [at.prevalence for at in row(check(found, known, human=False)).at] == [0.02, 0.10, 0.30]
