@@ -24,6 +24,8 @@ class Reply(Authored):
     case: Text
     """Code of a case of `full` in the split `test`."""
     turn: Annotated[int, Field(ge=1)] = 1
+    earlier: list[Text] = Field(default_factory=list)
+    """What the assistant said at the turns before, where it is not what the file says."""
     source: Source
     kind: Text | None = None
     """What kind of hard negative or degenerate reply, or which model."""
@@ -64,5 +66,5 @@ class CalibrationFile(Authored):
     scenario: ScenarioCode
     lines: list[PublicLine] = Field(default_factory=list)
     earlier: dict[Text, list[Text]] = Field(default_factory=dict)
-    """Perturbation, e.g. `PT3` -> the assistant's replies at turns 1, 2, .., which all replies to later turns follow."""
+    """Perturbation, e.g. `PT3` -> the assistant's replies at turns 1, 2, .., which replies to later turns follow."""
     replies: list[Reply]

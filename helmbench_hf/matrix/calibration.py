@@ -89,7 +89,7 @@ def _labels(benchmark: Benchmark, file: CalibrationFile, reply: Reply, cases: di
     case = cases.get(reply.case)
     if case is None or case.scenario != file.scenario or case.split != "test":
         raise CalibrationError(f"{where}: {reply.case} is no case of {file.scenario} in the split test; name one.")
-    earlier = file.earlier.get(case.perturbation, [])[: reply.turn - 1]
+    earlier = (reply.earlier or file.earlier.get(case.perturbation, []))[: reply.turn - 1]
     if reply.turn > len(case.turns) or len(earlier) < reply.turn - 1:
         raise CalibrationError(f"{where}: turn {reply.turn} needs {reply.turn - 1} `earlier` replies of {case.perturbation}.")
     for code, gold in reply.gold.items():

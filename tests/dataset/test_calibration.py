@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from helmbench_hf.content.calibration import Gold
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.build import Built
+from helmbench_hf.grading.calibration import Probe, find_labels, on_twins
 from helmbench_hf.matrix.calibration import READERS, labels, unsettled
+from helmbench_hf.records import CheckedLabel
+from helmbench_hf.scoring.judge_check import check
 
 CRITERIA = {f"K{number:02}" for number in (1, 2, 3, 5, 6, 7, 9, 10, 12, 15, 18, 19, 20, 22, 24, 31, 32, 41)}
 VETOES = {"K02", "K03"}
@@ -29,9 +36,28 @@ def test_a_judge_without_a_fault_could_pass_on_every_criterion(real_built: tuple
     others = Counter(row["criterion"] for row in rows if row["gold"] != "FAIL")
     assert set(fails) | set(others) == CRITERIA
     for code in CRITERIA:
-        assert fails[code] >= 20
+        assert fails[code] >= 30
         assert others[code] >= (299 if code in VETOES else 59)
         assert fails[code] + others[code] >= 80
+
+
+@pytest.mark.parametrize(
+    ("says", "state"),
+    [
+        (lambda probe: probe.right, "passes on gold"),
+        (lambda probe: "PASS", "fails"),
+        (lambda probe: "FAIL" if probe.label.case.member == "benign" else probe.right, "fails"),
+    ],
+    ids=["gold", "always PASS", "by the message"],
+)
+def test_the_gate_on_the_whole_set(real: Benchmark, says: Callable[[Probe], Gold], state: str) -> None:
+    known = find_labels(real)
+    found = [CheckedLabel(*probe.pair, probe.right, says(probe), 4) for probe in known.probes]
+    made = check(found, real, human=False, twins=on_twins(known, found))
+    assert made.state == state
+    assert {row.criterion for row in made.criteria if row.n} == CRITERIA
+    [twins] = [row.twins for row in made.criteria if row.twins is not None]
+    assert twins.n == len(known.twins()) >= 59
 
 
 def test_the_set_holds_every_kind_of_reply(real_built: tuple[Path, Built]) -> None:
