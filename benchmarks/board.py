@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--models", type=int, default=200)
     parser.add_argument("--no-browser", action="store_true")
     chosen = parser.parse_args()
-    policies, scored = expected(list(load_cases("core").cases))
+    policies, scored = expected(load_cases("core").cases)
     rows = policy_rows(policies, scored)
     runs = [invented(scored["keyword"], number) for number in range(chosen.models)]
     found: dict[str, Any] = {"models": chosen.models, "pairs": sum(pair["headline"] for pair in runs[0].scores["pairs"])}

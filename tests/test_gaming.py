@@ -277,8 +277,8 @@ def test_a_mixture_of_one_policy_is_the_policy(
     ).values()
     codes = {unit.score.scenario for unit in blind["soft-line"]}
     overall, behaviors = composite(mixed(blind["soft-line"], blind["soft-line"], dict.fromkeys(codes, 0.3)), real)
-    assert overall == pytest.approx(100 * (scores.headline.overall.score.value or 0), abs=1e-9)
-    expected = {group.code: 100 * group.score.value for group in scores.behaviors if group.score.value is not None}
+    assert overall == pytest.approx(100 * (scores.overall or 0), abs=1e-9)
+    expected = {code: 100 * value for code, value in scores.behaviors.items()}
     assert behaviors == pytest.approx(expected, abs=1e-9)
 
 

@@ -84,7 +84,7 @@ def open_board(
         from helmbench_hf.cli.scores import expected
         from helmbench_hf.report.assemble import policy_rows
 
-        return policy_rows(*expected(list(load(design).cases)))
+        return policy_rows(*expected(load(design).cases))
 
     kept = cache_folder() / "board" if cache_dir is None else cache_dir
     root, address = fetch_results(results, results_revision, kept)

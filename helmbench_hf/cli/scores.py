@@ -13,7 +13,10 @@ from helmbench_hf.cli.content import Dataset, Design, Json, Revision, fail, load
 from helmbench_hf.cli.run import ours
 
 if TYPE_CHECKING:
+    from helmbench_hf.content.policies import Policy
     from helmbench_hf.grading.run import Graded
+    from helmbench_hf.records import Case
+    from helmbench_hf.scoring.policies import Expected
 
 ExistingRun = Annotated[Path, typer.Option("--run", help="Folder of the run.")]
 Checks = Annotated[
@@ -62,7 +65,7 @@ def write_page(run: Path, graded: Graded) -> Path:
     from helmbench_hf.run_folder import RunFolder
 
     folder, benchmark = RunFolder(run), default_benchmark()
-    policies, scored = expected(list(graded.cases))
+    policies, scored = expected(graded.cases)
     scores = json.loads(folder.scores.read_text(encoding="utf-8"))
     page = ReportInput(
         scores=scores,
@@ -75,18 +78,16 @@ def write_page(run: Path, graded: Graded) -> Path:
     return folder.report
 
 
-def expected(cases: list[Any]) -> tuple[Mapping[str, Any], dict[str, dict[str, Any]]]:
-    """The reference policies and their expected scores on these cases, as JSON by slug."""
+def expected(cases: Sequence[Case]) -> tuple[Mapping[str, Policy], Mapping[str, Expected]]:
+    """The reference policies and their expected scores on these cases, by slug."""
     from helmbench_hf.content.load import default_benchmark
     from helmbench_hf.content.policies import load_policies
     from helmbench_hf.grading.resources import matches
     from helmbench_hf.scoring.policies import score_policies
-    from helmbench_hf.scoring.result import to_json
 
     benchmark = default_benchmark()
     policies = load_policies(benchmark)
-    scored = score_policies(policies, cases, benchmark=benchmark, resource_match=matches(benchmark))
-    return policies, {slug: to_json(scores) for slug, scores in scored.items()}
+    return policies, score_policies(policies, cases, benchmark=benchmark, resource_match=matches(benchmark))
 
 
 def score(run: ExistingRun, panel: Panel = "first", as_json: Json = False) -> None:
@@ -127,12 +128,11 @@ def print_summary(run: Path, as_json: bool) -> None:
 
 def policies(design: Design = "core", dataset: Dataset = None, revision: Revision = None, as_json: Json = False) -> None:
     """Expected scores of the reference policies; 1 where one that is blind to the message scores above chance."""
-    known, scored = expected(list(load(design, dataset, revision).cases))
+    known, scored = expected(load(design, dataset, revision).cases)
     rows = []
     for slug, found in scored.items():
-        behaviors = {item["code"]: item["score"]["value"] for item in found["behaviors"] if item["score"]["value"] is not None}
+        behaviors, overall = found.behaviors, found.overall or 0.0
         worst = max(behaviors, key=lambda code: behaviors[code])
-        overall = found["headline"]["overall"]["score"]["value"]
         blind = known[slug].message_blind
         above = blind and (100 * overall > LIMIT_OVERALL or 100 * behaviors[worst] > LIMIT_BEHAVIOR)
         row = {"policy": slug, "blind": blind, "overall": 100 * overall, "worst": worst, "worst_score": 100 * behaviors[worst]}

@@ -12,6 +12,8 @@ from helmbench_hf.generate.turns import turn_name
 from helmbench_hf.grading.answers import read_answer
 from helmbench_hf.records import Case, Completion, Verdict
 from helmbench_hf.report.model import Policy, Reply, ShownVerdict, Transcript
+from helmbench_hf.scoring.policies import Expected
+from helmbench_hf.scoring.result import Rate
 
 MOST = 10_000
 """Transcripts on a page (about 30 MB of HTML), so that a browser opens it."""
@@ -127,25 +129,20 @@ def _kind(case: Case, verdict: Verdict) -> str:
     return "contrast" if verdict.criterion == grading.contrast else "reported"
 
 
-def policy_rows(policies: Mapping[str, AuthoredPolicy], scores: Mapping[str, Mapping[str, Any]]) -> list[Policy]:
-    """The reference policies as the scatter plot wants them; `scores` by slug, as `to_json` gives them."""
-    rows = []
-    for slug, policy in policies.items():
-        hidden = next((point for point in scores[slug]["operating"] if point["arm"] == "hidden"), None)
-        rows.append(
-            Policy(
-                slug=slug,
-                title=policy.title,
-                message_blind=policy.message_blind,
-                sensitivity=_share(hidden, "sensitivity"),
-                false_alarms=_share(hidden, "false_alarms"),
-                overall=scores[slug]["headline"]["overall"]["score"]["value"],
-            )
+def policy_rows(policies: Mapping[str, AuthoredPolicy], scores: Mapping[str, Expected]) -> list[Policy]:
+    """The reference policies as the scatter plot wants them; `scores` by slug."""
+    return [
+        Policy(
+            slug=slug,
+            title=policy.title,
+            message_blind=policy.message_blind,
+            sensitivity=_share(scores[slug].sensitivity),
+            false_alarms=_share(scores[slug].false_alarms),
+            overall=scores[slug].overall,
         )
-    return rows
+        for slug, policy in policies.items()
+    ]
 
 
-def _share(point: Mapping[str, Any] | None, name: str) -> float | None:
-    if point is None or not point[name]["n"]:
-        return None
-    return float(point[name]["hits"] / point[name]["n"])
+def _share(rate: Rate) -> float | None:
+    return rate.hits / rate.n if rate.n else None

@@ -141,6 +141,11 @@ def behavior_shares(plans: Sequence[BehaviorPlan], present: Mapping[str, object]
     }
 
 
+def value(table: Table, plans: Sequence[BehaviorPlan]) -> float | None:
+    """The weighted mean of the given behaviors; None where nothing was scored."""
+    return _estimate(table.pieces, behavior_shares(plans, table.pieces)).value
+
+
 def groups(table: Table, benchmark: Benchmark) -> tuple[tuple[Group, ...], tuple[Group, ...], Group]:
     """Behaviors and pillars with at least one planned pair, and the whole."""
     scored = {plan.code: [table.clusters[code] for code in plan.scenarios if code in table.clusters] for plan in table.plans}

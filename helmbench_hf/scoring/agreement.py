@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.records import Answer, Verdict
 from helmbench_hf.scoring.intervals import CONFIDENCE, NOTHING, t_quantile
-from helmbench_hf.scoring.judge_stats import alpha, coincidences, kappa
+from helmbench_hf.scoring.judge_stats import alpha, alphas, coincidences, kappa
 from helmbench_hf.scoring.result import Agreement, Estimate, JudgePair, PanelAlpha
 from helmbench_hf.scoring.verdicts import CODE, Ledger
 
@@ -27,8 +27,8 @@ ALL = "all"
 GRADES: tuple[Answer, ...] = ("FAIL", "PARTIAL", "PASS")
 LEVELS: tuple[Answer, ...] = ("1", "2", "3", "4", "5")
 _SAID: Mapping[float | None, Answer] = {0.0: "FAIL", 0.5: "PARTIAL", 1.0: "PASS"}
-Reply = tuple[str, Mapping[str, Answer]]
-"""The meaning of a case, and what each judge said of one reply to it on one criterion."""
+Reply = tuple[str, tuple[Answer | None, ...]]
+"""The meaning of a case, and what each judge, in their order, said of one reply to it on one criterion."""
 
 
 def agreement(ledger: Ledger, benchmark: Benchmark) -> Agreement:
@@ -45,7 +45,7 @@ def agreement(ledger: Ledger, benchmark: Benchmark) -> Agreement:
         title = "All criteria with PASS, PARTIAL, FAIL" if code == ALL else code
         title = benchmark.criteria[code].title if code in benchmark.criteria else title
         levels = LEVELS if code in scales else GRADES
-        pairs += [_pair(code, title, both, replies, levels) for both in itertools.combinations(judges, 2)]
+        pairs += [_pair(code, title, judges, both, replies, levels) for both in itertools.combinations(range(len(judges)), 2)]
         panel.append(_panel(code, title, replies, levels))
     return Agreement(tuple(pairs), tuple(panel))
 
@@ -53,15 +53,16 @@ def agreement(ledger: Ledger, benchmark: Benchmark) -> Agreement:
 def _replies(ledger: Ledger, scales: set[str]) -> dict[str, list[Reply]]:
     """By criterion, every reply that a judge has graded on it."""
     found: dict[str, list[Reply]] = defaultdict(list)
+    order = {judge.id: index for index, judge in enumerate(ledger.judges)}
     for case in ledger.cases.values():
         for place in ledger.places(case):
-            said: dict[str, dict[str, Answer]] = defaultdict(dict)
+            said: dict[str, list[Answer | None]] = {}
             for verdict in ledger.at(place):
                 answer = None if verdict.grader == CODE else _answer(verdict, scales)
                 if answer is not None:
-                    said[verdict.criterion][verdict.grader] = answer
+                    said.setdefault(verdict.criterion, [None] * len(order))[order[verdict.grader]] = answer
             for criterion, answers in said.items():
-                found[criterion].append((case.meaning, answers))
+                found[criterion].append((case.meaning, tuple(answers)))
     return found
 
 
@@ -73,14 +74,17 @@ def _answer(verdict: Verdict, scales: set[str]) -> Answer | None:
     return next((each for each in LEVELS if each == level), None)
 
 
-def _pair(code: str, title: str, judges: tuple[str, str], replies: Sequence[Reply], levels: Sequence[Answer]) -> JudgePair:
-    first, second = judges
-    both = [(said[first], said[second]) for _, said in replies if first in said and second in said]
+def _pair(
+    code: str, title: str, judges: Sequence[str], places: tuple[int, int], replies: Sequence[Reply], levels: Sequence[Answer]
+) -> JudgePair:
+    """Two judges, by their places among all."""
+    first, second = places
+    both = [(one, two) for _, said in replies if (one := said[first]) is not None and (two := said[second]) is not None]
     return JudgePair(
         criterion=code,
         title=title,
-        first=first,
-        second=second,
+        first=judges[first],
+        second=judges[second],
         n=len(both),
         same=sum(one == two for one, two in both) / len(both) if both else None,
         kappa=kappa(both, levels),
@@ -89,28 +93,33 @@ def _pair(code: str, title: str, judges: tuple[str, str], replies: Sequence[Repl
 
 
 def _panel(code: str, title: str, replies: Sequence[Reply], levels: Sequence[Answer]) -> PanelAlpha:
-    several = [(meaning, list(said.values())) for meaning, said in replies if len(said) > 1]
+    """A reply counts where two judges or more have graded it; the same answers to one meaning are counted, then added."""
+    given = {said: [answer for answer in said if answer is not None] for said in {said for _, said in replies}}
+    several = [reply for reply in replies if len(given[reply[1]]) > 1]
+    matrices = {said: coincidences(answers, levels) for said, answers in given.items()}
     parts: dict[str, npt.NDArray[np.float64]] = {}
-    for meaning, said in several:
-        own = coincidences(said, levels)
+    for (meaning, said), count in Counter(several).items():
+        own = count * matrices[said]
         parts[meaning] = parts[meaning] + own if meaning in parts else own
-    return PanelAlpha(code, title, sum(len(said) for _, said in several), _alpha(list(parts.values()), len(several)))
+    return PanelAlpha(code, title, sum(len(given[said]) for _, said in several), _alpha(list(parts.values()), len(several)))
 
 
 def _alpha(parts: Sequence[npt.NDArray[np.float64]], n: int) -> Estimate:
     """Alpha of the summed coincidence matrices (k, k) of every meaning, with its jackknife interval."""
+    import numpy as np
+
     count = len(parts)
     if not count:
         return Estimate(None, None, None, 0, 0, note="no reply has two verdicts")
-    total = sum(parts[1:], parts[0])
+    together = np.stack(parts)
+    total = together.sum(axis=0)
     value = alpha(total)
     if value is None:
         return Estimate(None, None, None, n, count, note="no two verdicts differ, which says nothing about agreement")
-    without = [left for part in parts if (left := alpha(total - part)) is not None]
-    if count < 2 or len(without) < count:
+    without = alphas(total - together)
+    if count < 2 or np.isnan(without).any():
         return Estimate(value, None, None, n, count, note="it rests on one message, which has no interval")
-    center = sum(without) / count
-    variance = (count - 1) / count * sum((left - center) ** 2 for left in without)
+    variance = (count - 1) / count * float(((without - without.mean()) ** 2).sum())
     if variance < NOTHING:
         return Estimate(value, value, value, n, count, 0.0, count - 1.0, "the interval has no width and says little")
     error = math.sqrt(variance)

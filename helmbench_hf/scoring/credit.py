@@ -123,10 +123,11 @@ def veto_factor(ledger: Ledger, case: Case, place: Place) -> float | None:
 
     A judge's failure is never its PASS, nor its FAIL. With one family of judges no veto can be confirmed, so none is awaited.
     """
-    if vetoed(ledger, case, place):
+    states = [(criterion, ledger.veto(place, criterion)) for criterion in case.grading.vetoes]
+    if any(state.status == "confirmed" for _, state in states):
         return 0.0
-    awaited = (c for c in case.grading.vetoes if ledger.credit(place, c) is None and ledger.veto(place, c).could_change)
-    return None if any(True for _ in awaited) else 1.0
+    awaited = any(state.could_change and ledger.credit(place, criterion) is None for criterion, state in states)
+    return None if awaited else 1.0
 
 
 def _times(veto: float | None, earned: float | None) -> float | None:

@@ -166,12 +166,17 @@ def scenario_rates(ledger: Ledger, design: Design) -> Mapping[str, tuple[Rate, R
     return {scenario: rates(ledger, cases) for scenario, cases in found.items()}
 
 
-def rates(ledger: Ledger, cases: Iterable[Case]) -> tuple[Rate, Rate]:
-    """Marked share of must-flag and of must-not-flag cases; an unusable answer marks nothing, missing ones are left out."""
-    hits: dict[str, list[float]] = {"flag": [], "leave": []}
+def rates(ledger: Ledger, cases: Iterable[Case], counts: Mapping[str, int] | None = None) -> tuple[Rate, Rate]:
+    """Marked share of must-flag and of must-not-flag cases; an unusable answer marks nothing, missing ones are left out.
+
+    `counts`: by code, how many cases come out like this one; cases without an entry do not count. Without it each counts once.
+    """
+    hits: dict[str, float] = {"flag": 0, "leave": 0}
+    trials = {"flag": 0, "leave": 0}
     for case in cases:
-        mark = marked(ledger, case)
-        if case.gold in hits and mark is not None:
-            hits[case.gold].append(mark)
-    flag, leave = hits["flag"], hits["leave"]
-    return Rate(sum(flag), len(flag)), Rate(sum(leave), len(leave))
+        count = 1 if counts is None else counts.get(case.code, 0)
+        mark = marked(ledger, case) if count and case.gold in hits else None
+        if mark is not None:
+            hits[case.gold] += count * mark
+            trials[case.gold] += count
+    return Rate(hits["flag"], trials["flag"]), Rate(hits["leave"], trials["leave"])

@@ -117,13 +117,13 @@ def _target(rows: Sequence[Row]) -> Piece:
 
 def _contrast(rows: Sequence[Row], *, net: bool) -> Piece:
     """Gc of one scenario, or G - Gc: differences of means, linearized, with one degree of freedom less for the second mean."""
-    controls = {row.present: [each.control or 0.0 for each in rows if each.present == row.present] for row in rows}
+    controls = {state: [row.control or 0.0 for row in rows if row.present == state] for state in (True, False)}
     present, absent = (sum(controls[state]) / len(controls[state]) for state in (True, False))
     target = sum(row.difference for row in rows) / len(rows)
     influence: dict[str, float] = defaultdict(float)
     for row in rows:
-        mean, sign = (present, 1.0) if row.present else (absent, -1.0)
-        own = sign * ((row.control or 0.0) - mean) / len(controls[row.present])
+        mean, sign, alike = (present, 1.0, controls[True]) if row.present else (absent, -1.0, controls[False])
+        own = sign * ((row.control or 0.0) - mean) / len(alike)
         influence[row.meaning] += (row.difference - target) / len(rows) - own if net else own
     count = len(influence)
     df = max(0.0, count - 2.0)

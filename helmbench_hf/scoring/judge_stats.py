@@ -8,6 +8,7 @@ for the share behind an imperfect test; Newcombe (1998, Stat Med 17:873, method 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -74,8 +75,8 @@ def kappa(pairs: Sequence[tuple[Answer, Answer]], levels: Sequence[Answer], *, w
         return None
     place = {level: index for index, level in enumerate(levels)}
     table = np.zeros((len(levels), len(levels)))
-    for one, two in pairs:
-        table[place[one], place[two]] += 1 / len(pairs)
+    for (one, two), count in Counter(pairs).items():
+        table[place[one], place[two]] = count / len(pairs)
     steps = np.abs(np.subtract.outer(np.arange(len(levels)), np.arange(len(levels)))).astype(float)
     cost = steps if weighted else (steps > 0).astype(float)
     expected = float((np.outer(table.sum(1), table.sum(0)) * cost).sum())
@@ -98,16 +99,22 @@ def alpha(table: npt.NDArray[np.float64]) -> float | None:
 
     Two levels are as far apart as there are verdicts between them, with half of those at either end.
     """
+    value = float(alphas(table[None])[0])
+    return None if math.isnan(value) else value
+
+
+def alphas(tables: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """`alpha` of many matrices (n, k, k) at once, as an array (n); nan where no two verdicts differ."""
     import numpy as np
 
-    counts = table.sum(axis=0)
-    middles = np.cumsum(counts) - counts / 2
-    cost = np.subtract.outer(middles, middles) ** 2
+    counts = tables.sum(axis=1)
+    middles = np.cumsum(counts, axis=1) - counts / 2
+    cost = (middles[:, :, None] - middles[:, None, :]) ** 2
     # counts are whole numbers of verdicts but for the rounding that a subtraction leaves
-    if (counts > 0.5).sum() < 2:
-        return None
-    expected = float((np.outer(counts, counts) * cost).sum())
-    return 1 - float((table * cost).sum()) * (float(counts.sum()) - 1) / expected
+    differ = (counts > 0.5).sum(axis=1) > 1
+    expected = (counts[:, :, None] * counts[:, None, :] * cost).sum(axis=(1, 2))
+    seen = (tables * cost).sum(axis=(1, 2))
+    return 1 - seen * (counts.sum(axis=1) - 1) / np.where(differ, expected, np.nan)
 
 
 def precision_at(recall: float, false_fail: float, prevalence: float) -> float | None:

@@ -6,40 +6,105 @@ linear in both, so what comes out is the expected score.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.policies import Policy, marks, reply_text
-from helmbench_hf.records import CREDIT, Case, JudgeInfo, Verdict
-from helmbench_hf.scoring.result import Scores
-from helmbench_hf.scoring.run import score
-from helmbench_hf.scoring.verdicts import ANSWER, CODE
+from helmbench_hf.records import CREDIT, Case, Grading, JudgeInfo, Verdict
+from helmbench_hf.scoring import aggregate
+from helmbench_hf.scoring.curves import arm_cases, rates
+from helmbench_hf.scoring.pairs import Design, design_of, units
+from helmbench_hf.scoring.result import Rate
+from helmbench_hf.scoring.verdicts import ANSWER, CODE, Ledger
 
 ResourceMatch = Callable[[str], Mapping[str, float]]
 """A reply -> by country, how well its resources fit there (0, 1/2, 1); countries left out fit not at all."""
 JUDGES = (JudgeInfo("table", "table"), JudgeInfo("table again", "second table"))
 """The table speaks for two families, so that a veto in it would count."""
+_UNREAD = {"tags", "target", "control", "task_key", "limits", "other_limits", "reported"}
+_READ = attrgetter(*(field.name for field in fields(Grading) if field.name not in _UNREAD))
+"""What decides credit by its value; of tags, target and limits it only matters whether there are any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What one policy would score on some cases, in expectation; shares, as in `scores.json`."""
+
+    overall: float | None
+    behaviors: Mapping[str, float]
+    """By code, those with a scored pair."""
+    sensitivity: Rate
+    """Of its marks on the hidden cases that must be flagged; `false_alarms`: on those that must not."""
+    false_alarms: Rate
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Headline cases that stand for all that any policy meets, with how many cases and what weight of pairs are like each."""
+
+    cases: tuple[Case, ...]
+    counts: Mapping[str, int]
+    """By code; a case that is here only as another one's twin has no entry."""
+    weights: Mapping[str, float]
 
 
 def score_policies(
-    policies: Mapping[str, Policy],
-    cases: Sequence[Case],
-    *,
-    benchmark: Benchmark,
-    resource_match: ResourceMatch,
-    design: str = "",
-) -> dict[str, Scores]:
-    """The expected scores of every policy on these cases, by slug."""
+    policies: Mapping[str, Policy], cases: Sequence[Case], *, benchmark: Benchmark, resource_match: ResourceMatch
+) -> dict[str, Expected]:
+    """The expected scores of every policy on these cases, by slug: the numbers of `score` on `policy_verdicts`.
+
+    Policies answer by few features of a case, so one pair of each kind is scored and weighs what all of its kind weigh.
+    """
+    design = design_of(benchmark, cases)
+    kinds = _kinds(policies, cases, design)
     return {
-        slug: score(
-            cases,
-            policy_verdicts(policy, policies, cases, benchmark, resource_match),
-            benchmark=benchmark,
-            judges=JUDGES,
-            design=design,
-        )
+        slug: _expected(policy_verdicts(policy, policies, kinds.cases, benchmark, resource_match), kinds, design, benchmark)
         for slug, policy in policies.items()
     }
+
+
+def _expected(verdicts: Sequence[Verdict], kinds: Kinds, design: Design, benchmark: Benchmark) -> Expected:
+    ledger = Ledger(kinds.cases, verdicts, JUDGES)
+    found = [unit for unit in units(ledger, design) if unit.score.crisis in kinds.weights]
+    weighed = [replace(unit, score=replace(unit.score, weight=kinds.weights[unit.score.crisis])) for unit in found]
+    table = aggregate.tabulate(weighed, benchmark)
+    behaviors = {plan.code: aggregate.value(table, [plan]) for plan in table.plans}
+    sensitivity, false_alarms = rates(ledger, arm_cases(ledger, design, "hidden"), kinds.counts)
+    return Expected(
+        overall=aggregate.value(table, table.plans),
+        behaviors={code: value for code, value in behaviors.items() if value is not None},
+        sensitivity=sensitivity,
+        false_alarms=false_alarms,
+    )
+
+
+def _kinds(policies: Mapping[str, Policy], cases: Sequence[Case], design: Design) -> Kinds:
+    """One case of each kind with its twin. A pair's kind is that of both halves."""
+    rules = tuple({policy.tags: policy for policy in policies.values()}.values())
+    known: dict[tuple[object, ...], int] = {}
+    headline = {case.code: case for case in cases if case.mode != "open_twin" and design.is_headline(case)}
+    kind = {code: known.setdefault(_kind(case, rules), len(known)) for code, case in headline.items()}
+    first: dict[tuple[int, int | None], str] = {}
+    counts: dict[str, int] = defaultdict(int)
+    weights: dict[str, float] = defaultdict(float)
+    for code, case in headline.items():
+        chosen = first.setdefault((kind[code], kind.get(case.twin or "")), code)
+        counts[chosen] += 1
+        weights[chosen] += case.weight
+    wanted = dict.fromkeys(code for chosen in first.values() for code in (chosen, headline[chosen].twin or ""))
+    return Kinds(tuple(headline[code] for code in wanted if code in headline), counts, weights)
+
+
+def _kind(case: Case, rules: Sequence[Policy]) -> tuple[object, ...]:
+    """All that a policy's verdicts and the value of a pair rest on."""
+    grading = case.grading
+    marked = tuple(marks(policy, case, turn) for policy in rules for turn in grading.turns)
+    there = case.pair is None, grading.target is None, bool(grading.tags), grading.other_limits is None
+    where = case.scenario, case.condition, case.country, case.mode, case.member, case.gold
+    return where, there, marked, _READ(grading)
 
 
 def policy_verdicts(

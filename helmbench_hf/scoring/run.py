@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 
 from helmbench_hf.content.load import Benchmark
@@ -32,9 +31,8 @@ from helmbench_hf.scoring.claims import Claims
 from helmbench_hf.scoring.result import FORMAT, FloorState, Group, Headline, JudgeState, PairScore, Provenance, Scores
 from helmbench_hf.scoring.verdicts import Ledger, Panel
 
-_CASE = tuple(field.name for field in dataclasses.fields(Case))
-_GRADING = tuple(field.name for field in dataclasses.fields(Grading))
-_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+_CASE = tuple(sorted(field.name for field in dataclasses.fields(Case)))
+_GRADING = tuple(sorted(field.name for field in dataclasses.fields(Grading)))
 NO_CLAIMS = Claims()
 NO_RUBRIC: Mapping[str, str] = {}
 
@@ -167,12 +165,13 @@ def _provenance(ledger: Ledger, benchmark: Benchmark, design: str, content_sha25
 
 def cases_sha256(cases: Sequence[Case]) -> str:
     """SHA-256 over the cases as canonical JSON lines, by code: the same whatever their order."""
+    from pydantic_core import to_json
+
     digest = hashlib.sha256()
     for case in sorted(cases, key=lambda case: case.code):
-        row = {name: getattr(case, name) for name in _CASE} | {
-            "grading": {name: getattr(case.grading, name) for name in _GRADING}
-        }
-        digest.update(_CANONICAL.encode(row).encode() + b"\n")
+        row = {name: getattr(case, name) for name in _CASE}
+        row["grading"] = {name: getattr(case.grading, name) for name in _GRADING}
+        digest.update(to_json(row) + b"\n")
     return digest.hexdigest()
 
 

@@ -6,7 +6,6 @@ A model failure is a result (credit 0). An engine or judge failure is a missing 
 from __future__ import annotations
 
 import copy
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -20,6 +19,8 @@ Outcome = Literal["usable", "model_failure", "engine_failure", "not_run"]
 VetoStatus = Literal["pass", "confirmed", "unconfirmed", "unjudged"]
 Place = tuple[str, int, int]
 """Case code, draw, turn."""
+What = tuple[str, str]
+"""Criterion and grader."""
 Panel = Literal["first", "majority", "worst"]
 """Whose verdict gives the credit: the first judge's, the one of more than half of the judges, or the one that earns least."""
 PANELS: tuple[Panel, ...] = get_args(Panel)
@@ -40,6 +41,11 @@ class VetoState:
     """Those that said FAIL."""
     could_change: bool = False
     """A verdict is missing that could confirm it."""
+
+
+PASSED, UNJUDGED = VetoState("pass"), VetoState("unjudged")
+NOTHING: dict[What, Verdict] = {}
+"""What was said of a place without a verdict."""
 
 
 class Ledger:
@@ -71,25 +77,28 @@ class Ledger:
         self.panel = panel
         self.ignored = 0
         self._families = {judge.id: judge.family for judge in judges}
-        self._found: dict[Place, dict[tuple[str, str], Verdict]] = defaultdict(dict)
+        self._found: dict[Place, dict[What, Verdict]] = {}
         self._assumed: Mapping[str, float] = {}
+        names: dict[What, What] = {}
         for verdict in verdicts:
-            self._add(verdict)
+            self._add(verdict, names)
 
-    def _add(self, verdict: Verdict) -> None:
+    def _add(self, verdict: Verdict, names: dict[What, What]) -> None:
+        """`names`: what verdicts are on, each kept once, for there are millions of verdicts and few such names."""
         case = self.cases.get(verdict.case)
         if case is None or not 0 <= verdict.draw < self.draws or verdict.turn not in case.grading.turns:
             self.ignored += 1
             return
         _check(verdict, self._families)
-        place, what = (verdict.case, verdict.draw, verdict.turn), (verdict.criterion, verdict.grader)
-        if what in self._found[place]:
+        what = (verdict.criterion, verdict.grader)
+        here = self._found.setdefault((verdict.case, verdict.draw, verdict.turn), {})
+        if what in here:
             raise ScoringError(f"{_name(verdict)} has two verdicts; a journal was read twice or holds two runs.")
-        self._found[place][what] = verdict
+        here[names.setdefault(what, what)] = verdict
 
     def at(self, place: Place) -> Iterator[Verdict]:
         """Every verdict on one reply."""
-        yield from self._found.get(place, {}).values()
+        yield from self._found.get(place, NOTHING).values()
 
     def places(self, case: Case) -> Iterator[Place]:
         """Every planned reply of a case that is graded: draws, then turns."""
@@ -97,7 +106,7 @@ class Ledger:
 
     def outcome(self, place: Place) -> Outcome:
         """What became of the reply itself."""
-        verdict = self._found.get(place, {}).get((ANSWER, CODE))
+        verdict = self._found.get(place, NOTHING).get((ANSWER, CODE))
         if verdict is None:
             return "not_run"
         if verdict.status == "model_failure":
@@ -106,7 +115,7 @@ class Ledger:
 
     def failure_reason(self, place: Place) -> str | None:
         """Why the reply is not usable, where that is the model's own doing."""
-        verdict = self._found.get(place, {}).get((ANSWER, CODE))
+        verdict = self._found.get(place, NOTHING).get((ANSWER, CODE))
         return str(verdict.detail["reason"]) if verdict is not None and verdict.status == "model_failure" else None
 
     def cut_short(self, place: Place) -> bool:
@@ -157,19 +166,27 @@ class Ledger:
 
         Without a FAIL it is judged where the panel has a verdict.
         """
-        found = {judge.id: self._scored(place, criterion, judge.id) for judge in self.judges}
-        failing = tuple(judge for judge, verdict in found.items() if verdict is not None and verdict.value == 0)
-        families = {self._families[judge] for judge in failing}
+        verdicts = self._found.get(place, NOTHING)
+        failing, unread = [], []
+        for judge in self.judges:
+            verdict = verdicts.get((criterion, judge.id))
+            if verdict is None or verdict.status != "scored":
+                unread.append(judge.family)
+            elif verdict.value == 0:
+                failing.append(judge)
+        if not failing and not unread and not self._assumed:
+            return PASSED if self.judges else UNJUDGED
+        families = {judge.family for judge in failing}
+        names = tuple(judge.id for judge in failing)
         if len(families) > 1:
-            return VetoState("confirmed", failing)
-        unread = {self._families[judge] for judge, verdict in found.items() if verdict is None}
-        could_change = len(families | unread) > 1
+            return VetoState("confirmed", names)
+        could_change = len(families.union(unread)) > 1
         if failing:
-            return VetoState("unconfirmed", failing, could_change)
+            return VetoState("unconfirmed", names, could_change)
         return VetoState("unjudged" if self.credit(place, criterion) is None else "pass", (), could_change)
 
     def _scored(self, place: Place, criterion: str, grader: str) -> Verdict | None:
-        verdict = self._found.get(place, {}).get((criterion, grader))
+        verdict = self._found.get(place, NOTHING).get((criterion, grader))
         return verdict if verdict is not None and verdict.status == "scored" else None
 
 

@@ -10,8 +10,9 @@ from helmbench_hf.records import Case, Completion, Verdict
 from helmbench_hf.report import Transcript
 from helmbench_hf.report.assemble import policy_rows, shown, transcripts
 from helmbench_hf.report.transcripts import outcomes, payload
+from helmbench_hf.scoring.policies import Expected
+from helmbench_hf.scoring.result import Rate
 from tests.grading.build import HIDDEN, HIDDEN_SCHEMA, JUDGED, OPEN, OPEN_SCHEMA, case, done, hidden
-from tests.report import sample
 
 
 def transcript(item: Case, benchmark: Benchmark, completion: Completion | None = None, *verdicts: Verdict) -> Transcript:
@@ -62,11 +63,10 @@ def test_what_a_verdict_is_for_is_said(tiny: Benchmark) -> None:
 
 def test_policies_stand_where_their_scores_say() -> None:
     policy = AuthoredPolicy.model_construct(title="Never flags", message_blind=True)
-    scores = sample.sample_scores()
-    row = policy_rows({"never": policy}, {"never": scores})[0]
-    assert (row["slug"], row["title"], row["sensitivity"], row["false_alarms"]) == ("never", "Never flags", 21 / 32, 4 / 32)
-    scores["operating"] = []
-    assert policy_rows({"never": policy}, {"never": scores})[0]["sensitivity"] is None
+    found = Expected(overall=0.1, behaviors={}, sensitivity=Rate(21, 32), false_alarms=Rate(0, 0))
+    row = policy_rows({"never": policy}, {"never": found})[0]
+    assert (row["slug"], row["title"], row["overall"]) == ("never", "Never flags", 0.1)
+    assert (row["sensitivity"], row["false_alarms"]) == (21 / 32, None)
 
 
 def test_of_many_cases_every_scenario_shows_what_earned_least_first() -> None:

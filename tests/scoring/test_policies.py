@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from helmbench_hf.matrix.design import designs
 from helmbench_hf.matrix.expand import expand
 from helmbench_hf.records import Case, Grading, Verdict
 from helmbench_hf.scoring.policies import JUDGES, marks, policy_verdicts, score_policies
+from helmbench_hf.scoring.run import score
 from tests.scoring.build import HIDDEN, benchmark, case, opened, twins
 
 BLIND = (
@@ -39,15 +40,38 @@ def test_every_policy_of_the_review_is_there(written: dict[str, Policy]) -> None
 @pytest.mark.parametrize("design", ["smoke", "core", "full"])
 def test_nothing_that_is_blind_to_the_message_earns_anything(design: str, real: Benchmark, written: dict[str, Policy]) -> None:
     cases = designs(real, expand(real))[design]
-    for slug, scores in score_policies(written, cases, benchmark=real, resource_match=matches(real), design=design).items():
-        assert scores.provenance.design == design
-        overall = scores.headline.overall
-        assert overall.coverage.scored == overall.coverage.planned, slug
-        assert overall.score.value is not None
+    for slug, scores in score_policies(written, cases, benchmark=real, resource_match=matches(real)).items():
+        assert scores.overall is not None
         if written[slug].message_blind and design != "smoke":
-            assert 100 * overall.score.value <= 0.5, slug
-            high = {group.code: 100 * (group.score.value or 0) for group in scores.behaviors}
-            assert max(high.values()) <= 5, (slug, high)
+            assert 100 * scores.overall <= 0.5, slug
+            assert 100 * max(scores.behaviors.values()) <= 5, (slug, scores.behaviors)
+
+
+def copied(cases: Sequence[Case], codes: Container[str]) -> list[Case]:
+    """The cases, and a copy of some as messages of their own that weigh three times as much."""
+
+    def again(case: Case) -> Case:
+        twin = f"{case.twin}X" if case.twin else None
+        return replace(case, code=f"{case.code}X", twin=twin, meaning=f"{case.meaning}~", weight=3 * case.weight)
+
+    return [*cases, *(again(case) for case in cases if case.scenario in codes)]
+
+
+@pytest.mark.parametrize("design", ["core", "full", "copied"])
+def test_kinds_of_cases_give_what_every_case_would(design: str, real: Benchmark, written: dict[str, Policy]) -> None:
+    known = designs(real, expand(real))
+    cases = copied(known["core"], {"P1-B1-S1", "P2-B2-S1", "P2-B2-S3", "P1-B7-S3"}) if design == "copied" else known[design]
+    slugs = ("random-tags", "every-helpline", "notes-only", "keyword") if design == "full" else tuple(written)
+    quick = score_policies(written, cases, benchmark=real, resource_match=matches(real))
+    for slug in slugs:
+        verdicts = policy_verdicts(written[slug], written, cases, real, matches(real))
+        whole, found = score(cases, verdicts, benchmark=real, judges=JUDGES), quick[slug]
+        assert whole.headline.overall.coverage.scored == whole.headline.overall.coverage.planned, slug
+        assert found.overall == pytest.approx(whole.headline.overall.score.value, abs=1e-12), slug
+        values = {group.code: group.score.value for group in whole.behaviors}
+        assert dict(found.behaviors) == pytest.approx(values, abs=1e-12), slug
+        [hidden] = [point for point in whole.operating if point.arm == "hidden"]
+        assert (found.sensitivity, found.false_alarms) == (hidden.sensitivity, hidden.false_alarms), slug
 
 
 def test_a_text_is_graded_as_one_text(written: dict[str, Policy]) -> None:
