@@ -90,10 +90,10 @@ def expected(cases: Sequence[Case]) -> tuple[Mapping[str, Policy], Mapping[str, 
     return policies, score_policies(policies, cases, benchmark=benchmark, resource_match=matches(benchmark))
 
 
-def score(run: ExistingRun, panel: Panel = "first", as_json: Json = False) -> None:
+def score(run: ExistingRun, check: Checks = None, panel: Panel = "first", as_json: Json = False) -> None:
     """Score a graded run: writes scores.json with every number and its n."""
     try:
-        write_scores(run, panel=panel)
+        write_scores(run, check or (), panel)
     except ours() as error:
         fail(error)
     print_summary(run, as_json)
@@ -159,6 +159,7 @@ def compare(
     """Two runs, paired on the same cells; refuses runs of different versions, cases or judges."""
     import dataclasses
 
+    from helmbench_hf.report.text import plain
     from helmbench_hf.scoring.compare import compare as compare_runs
     from helmbench_hf.scoring.verdicts import ScoringError
 
@@ -166,15 +167,18 @@ def compare(
     try:
         found = compare_runs(runs[0], runs[1], (first.name, second.name))
     except ScoringError as error:
-        fail(error)
+        fail(plain(error, 1000))
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(found), indent=2))
         return
-    typer.echo(f"{found.names[0]} minus {found.names[1]}: {found.pairs} pairs, {found.dropped} not scored in both")
+    one, other = map(plain, found.names)
+    typer.echo(f"{one} minus {other}: {found.pairs} pairs, {found.dropped} not scored in both")
     for row in (found.overall, *found.pillars, *found.behaviors):
-        typer.echo(f"{row.code:8} {_points(row.first)} {_points(row.second)}   {_interval(row.estimate)} {_verdict(row.differs)}")
+        typer.echo(
+            f"{plain(row.code):8} {_points(row.first)} {_points(row.second)}   {_interval(row.estimate)} {_verdict(row.differs)}"
+        )
     for floor in found.floors:
-        typer.echo(f"floor {floor.slug}: {floor.first} against {floor.second}")
+        typer.echo(plain(f"floor {floor.slug}: {floor.first} against {floor.second}"))
     if found.detectable is not None:
         typer.echo(f"a true overall difference of {100 * found.detectable:.1f} points would be found with 80% power")
     typer.echo(found.rank_rule)

@@ -6,6 +6,11 @@ from typing import Any
 
 from helmbench_hf.report.fmt import DASH, Json, figure, number, plural, points, sample_size
 
+ONE_BY_ONE = (
+    "Sources are taken to differ on each criterion by itself: where a model’s replies are misjudged on all criteria at once, "
+    "these intervals are too narrow, and no single check can show it."
+)
+
 
 def beside(found: Json) -> str:
     """Give a corrected score as a phrase to stand beside the uncorrected one; empty where there is none."""
@@ -85,4 +90,5 @@ def spread(scores: Json) -> str:
     found = scores["correction"]
     if found["rho"] is None:
         return "The check has replies of one source alone, so the spread between sources is not in these intervals."
-    return f"Correlation of errors within a source of replies: {number(found['rho'], 3)} ({found['rho_df']} degrees of freedom)."
+    known = f"Correlation of errors within a source of replies: {number(found['rho'], 3)} ({found['rho_df']} degrees of freedom)."
+    return f"{known} {ONE_BY_ONE}"

@@ -25,6 +25,8 @@ class ScoreRow:
     critical: bool
     score: Figure
     new: Figure
+    new_note: str
+    """On what the interval for other scenarios rests, or why there is none."""
     code_score: Figure
     bar: plots.Bar | None
     coverage: str
@@ -220,6 +222,7 @@ def _group(group: Json, level: str, scale: plots.Scale) -> ScoreRow:
         critical=group["critical"],
         score=figure(group["score"]),
         new=figure(group["new_scenarios"]),
+        new_note=group["new_scenarios"]["note"],
         code_score=figure(group["code_score"], "a judge decides everything here" if level == "behavior" else ""),
         bar=plots.bar(scale, group["score"], group["new_scenarios"], group["code_score"]),
         coverage=_coverage(group["coverage"]),

@@ -7,18 +7,14 @@ are there, by weight. What is missing drops out of the mean and widens the bound
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.scoring import intervals
-from helmbench_hf.scoring.intervals import Clusters, Piece
+from helmbench_hf.scoring.intervals import Bounds, Clusters, Piece
 from helmbench_hf.scoring.pairs import Design, Unit
 from helmbench_hf.scoring.result import Coverage, Estimate, Group, Kind, Rate, ScenarioScore
-
-if TYPE_CHECKING:
-    from helmbench_hf.scoring.intervals import Draws
 
 POOLS: dict[Kind, str] = {
     "hidden_tag": "tags",
@@ -101,8 +97,15 @@ def _clusters(units: Sequence[Unit], *, code_only: bool) -> Clusters | None:
 
 
 def _pieces(units: Mapping[str, Sequence[Unit]], clusters: Mapping[str, Clusters]) -> dict[str, Piece]:
-    raw = [intervals.piece(item, POOLS[units[code][0].kind]) for code, item in clusters.items()]
+    raw = [intervals.piece(item, POOLS[units[code][0].kind], range_of(units[code])) for code, item in clusters.items()]
     return dict(zip(clusters, intervals.shrink(raw), strict=True))
+
+
+def range_of(units: Sequence[Unit]) -> Bounds:
+    """Of the weighted mean of pairs (one or more): its value if every credit were 0, and if every credit were 1."""
+    total = sum(unit.score.weight for unit in units)
+    low, high = (sum(unit.score.weight * unit.worth(credit, credit) for unit in units) / total for credit in (0.0, 1.0))
+    return low, high
 
 
 def scenario_scores(
@@ -148,10 +151,9 @@ def value(table: Table, plans: Sequence[BehaviorPlan]) -> float | None:
 
 def groups(table: Table, benchmark: Benchmark) -> tuple[tuple[Group, ...], tuple[Group, ...], Group]:
     """Behaviors and pillars with at least one planned pair, and the whole."""
-    scored = {plan.code: [table.clusters[code] for code in plan.scenarios if code in table.clusters] for plan in table.plans}
-    draws = intervals.bootstrap({code: items for code, items in scored.items() if items}, benchmark.file.seed)
+    others = _other_scenarios(table)
     behaviors = tuple(
-        _group(table, draws, [plan], (plan.code, plan.slug, plan.title), plan.scenarios, plan.absent)
+        _group(table, others, [plan], (plan.code, plan.slug, plan.title), plan.scenarios, plan.absent)
         for plan in table.plans
         if plan.scenarios
     )
@@ -159,19 +161,19 @@ def groups(table: Table, benchmark: Benchmark) -> tuple[tuple[Group, ...], tuple
     for pillar in benchmark.file.pillars:
         mine = [plan for plan in table.plans if plan.pillar == pillar.code]
         if any(plan.scenarios for plan in mine):
-            pillars.append(_over(table, draws, mine, (pillar.code, pillar.slug, pillar.title)))
-    return behaviors, tuple(pillars), _over(table, draws, table.plans, ("all", "overall", "Overall"))
+            pillars.append(_over(table, others, mine, (pillar.code, pillar.slug, pillar.title)))
+    return behaviors, tuple(pillars), _over(table, others, table.plans, ("all", "overall", "Overall"))
 
 
-def _over(table: Table, draws: Draws, plans: Sequence[BehaviorPlan], name: tuple[str, str, str]) -> Group:
+def _over(table: Table, others: Mapping[str, Piece], plans: Sequence[BehaviorPlan], name: tuple[str, str, str]) -> Group:
     """A pillar or the whole: its parts are behaviors."""
     parts = tuple(plan.code for plan in plans if any(code in table.pieces for code in plan.scenarios))
-    return _group(table, draws, plans, name, parts, tuple(plan.code for plan in plans if plan.code not in parts))
+    return _group(table, others, plans, name, parts, tuple(plan.code for plan in plans if plan.code not in parts))
 
 
 def _group(
     table: Table,
-    draws: Draws,
+    others: Mapping[str, Piece],
     plans: Sequence[BehaviorPlan],
     name: tuple[str, str, str],
     parts: tuple[str, ...],
@@ -188,7 +190,7 @@ def _group(
         weight_scored=sum(plan.weight for plan in scored),
         critical=len(plans) == 1 and plans[0].critical,
         score=score,
-        new_scenarios=_new_scenarios(score, table, draws, scored),
+        new_scenarios=_new_scenarios(score, table, others, scored),
         coverage=_coverage(table, behavior_shares(plans, table.units)),
         code_score=_estimate(table.code_pieces, by_code) if by_code else None,
         parts=parts,
@@ -196,17 +198,39 @@ def _group(
     )
 
 
-def _new_scenarios(score: Estimate, table: Table, draws: Draws, scored: Sequence[BehaviorPlan]) -> Estimate:
-    """The bootstrap interval; none where most of the weight rests on behaviors with one scenario, which varies with nothing."""
+def _other_scenarios(table: Table) -> dict[str, Piece]:
+    """Every behavior as a mean over drawn scenarios, their variance shrunk towards that of all behaviors' scenarios."""
+    found = {}
+    for plan in table.plans:
+        inside = [table.pieces[code] for code in plan.scenarios if code in table.pieces]
+        if inside:
+            spans = [item.bounds for item in inside if item.bounds]
+            span = sum(low for low, _ in spans) / len(spans), sum(high for _, high in spans) / len(spans)
+            values = Clusters((1.0,) * len(inside), tuple(item.value for item in inside), len(inside))
+            found[plan.code] = intervals.piece(values, "", span)
+    # what a scenario's mean may differ by is far less than all or nothing
+    return dict(zip(found, intervals.shrink([*found.values()], doubt=0.0), strict=True))
+
+
+def _new_scenarios(score: Estimate, table: Table, others: Mapping[str, Piece], scored: Sequence[BehaviorPlan]) -> Estimate:
+    """The interval over scenarios, nowhere inside the one over messages alone.
+
+    None where most of the weight rests on behaviors with one scenario: they vary with nothing.
+    """
     total = sum(plan.weight for plan in scored)
     lone = [plan for plan in scored if sum(code in table.pieces for code in plan.scenarios) == 1]
     if 2 * sum(plan.weight for plan in lone) > total or not scored:
         note = "rests mostly on one scenario a behavior, which says nothing about other scenarios" if scored else score.note
         return replace(score, low=None, high=None, se=None, df=None, note=note)
-    parts = [plan.weight / total * draws[plan.code] for plan in scored]
-    low, high = intervals.percentile_interval(sum(parts[1:], parts[0]))
-    narrow = f"{len(lone)} of {len(scored)} behaviors rest on one scenario, so this interval is too narrow" if lone else ""
-    return replace(score, low=low, high=high, se=None, df=None, note=narrow)
+    found = intervals.combine([others[plan.code] for plan in scored], [plan.weight / total for plan in scored])
+    borrowed = f"{len(lone)} of {len(scored)} behaviors rest on one scenario and borrow the others' spread" if lone else ""
+    low, high = _outer(found.low, score.low, min), _outer(found.high, score.high, max)
+    return replace(score, low=low, high=high, se=found.se, df=found.df, note=borrowed)
+
+
+def _outer(one: float | None, other: float | None, edge: Callable[[float, float], float]) -> float | None:
+    """The end of two intervals that lies further out."""
+    return edge(one, other) if one is not None and other is not None else one
 
 
 def _estimate(pieces: Mapping[str, Piece], shares: Shares) -> Estimate:

@@ -1,7 +1,8 @@
 """How far the judges of one run agree: every pair of them, and all together.
 
 Krippendorff (2011, Computing Krippendorff's Alpha-Reliability) for alpha; its interval leaves out one meaning at a time, for
-verdicts on copies of one message are not independent (jackknife: Efron and Stein 1981, Ann Stat 9:586).
+verdicts on copies of one message are not independent (jackknife: Efron and Stein 1981, Ann Stat 9:586), and ends where
+alpha does.
 """
 
 from __future__ import annotations
@@ -124,4 +125,4 @@ def _alpha(parts: Sequence[npt.NDArray[np.float64]], n: int) -> Estimate:
         return Estimate(value, value, value, n, count, 0.0, count - 1.0, "the interval has no width and says little")
     error = math.sqrt(variance)
     half = t_quantile((1 + CONFIDENCE) / 2, count - 1) * error
-    return Estimate(value, value - half, value + half, n, count, error, count - 1.0)
+    return Estimate(value, max(-1.0, value - half), min(1.0, value + half), n, count, error, count - 1.0)

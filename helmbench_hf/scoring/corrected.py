@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.records import CREDIT, Answer, Case
 from helmbench_hf.scoring import correction, credit, intervals
-from helmbench_hf.scoring.aggregate import POOLS, BehaviorPlan, Shares, Table, behavior_shares
+from helmbench_hf.scoring.aggregate import POOLS, BehaviorPlan, Shares, Table, behavior_shares, range_of
 from helmbench_hf.scoring.claims import Calibration
 from helmbench_hf.scoring.correction import Fit, Measured, Spread
 from helmbench_hf.scoring.intervals import Clusters, Piece
@@ -205,7 +205,8 @@ def _parts(
             total.add(weight / sum(weights), each)
             raw += weight / sum(weights) * (unit.score.value or 0.0)
         whole[code] = raw, total
-    pieces = intervals.shrink([intervals.piece(item, POOLS[units[code][0].kind]) for code, item in clusters.items()])
+    raw = [intervals.piece(item, POOLS[units[code][0].kind], range_of(units[code])) for code, item in clusters.items()]
+    pieces = intervals.shrink(raw)
     found = {code: Part(piece, raw, total.slopes) for (code, (raw, total)), piece in zip(whole.items(), pieces, strict=True)}
     return found, tuple(code for code in units if code not in found)
 

@@ -122,7 +122,7 @@ def _appraisal(scenario: str, name: str, group: Sequence[Level]) -> AppraisalRow
     return AppraisalRow(
         scenario=scenario,
         category=name,
-        mean_level=_share([(float(level), case.meaning) for case, level in known]),
+        mean_level=_mean([(float(level), case.meaning) for case, level in known], (float(LEVELS[-1]), float(LEVELS[0]))),
         counts=tuple(sum(level == each for _, level in known) for each in LEVELS),
         harmful=_share([(float(level <= HARMFUL), case.meaning) for case, level in known]),
         unusable=len(group) - len(known),
@@ -154,5 +154,9 @@ def _by_message(rows: Sequence[tuple[Case, float]]) -> dict[tuple[str, tuple[str
 
 
 def _share(rows: Sequence[tuple[float, str]]) -> Estimate:
+    return _mean(rows, intervals.SHARE)
+
+
+def _mean(rows: Sequence[tuple[float, str]], bounds: intervals.Bounds) -> Estimate:
     values, meanings = zip(*rows, strict=True) if rows else ((), ())
-    return intervals.pooled(values, [1.0] * len(values), meanings)
+    return intervals.pooled(values, [1.0] * len(values), meanings, bounds=bounds)

@@ -1,33 +1,30 @@
-"""Intervals: cluster-t by meaning with scenario variances shrunk to their kind's, two-stage bootstrap, Clopper-Pearson.
+"""Intervals: variances by meaning, shrunk to their kind's; a score interval for figures with bounds, cluster-t for all others.
 
 A *meaning* is one message whatever its copies, users and conditions; only meanings are independent (review, 9.9).
 
 Sources: linearized ratio with the small-sample correction of Bell and McCaffrey (2002, Survey Methodology 28:169) for
 unequal clusters; shrinking variances towards a pool with nu0 prior degrees of freedom as Smyth (2004, SAGMB 3:3);
-Satterthwaite (1946, Biometrics Bulletin 2:110); bootstrap of m - 1 clusters, Rao and Wu (1988, JASA 83:231);
-Clopper and Pearson (1934, Biometrika 26:404), for shares over distinct messages as Korn and Graubard (1998).
+Satterthwaite (1946, Biometrics Bulletin 2:110); score interval (Wilson 1927, JASA 22:209) with an effective sample size
+(Korn and Graubard 1998, Survey Methodology 24:193; Dean and Pagano 2015, JSSAM 3:484); Clopper and Pearson (1934,
+Biometrika 26:404), for shares over distinct messages as Korn and Graubard.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 from helmbench_hf.scoring.result import Estimate
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Draws: TypeAlias = dict[str, npt.NDArray[np.float64]]
-    """Bootstrap values by behavior, each of shape (replicates,)."""
-
+Bounds = tuple[float, float]
+"""The lowest and the highest value that a figure can have."""
+SHARE: Bounds = (0.0, 1.0)
 PRIOR_DF = 4.0
 CONFIDENCE = 0.95
-REPLICATES = 2000
+MOST = 0.25
+"""The largest variance of a value between 0 and 1 (Popoviciu 1935, Mathematica 9:129)."""
 NOTHING = 1e-20
 """A variance below this is rounding, not variation."""
 
@@ -59,6 +56,12 @@ class Piece:
     """Scenarios of one pool lend each other their variance."""
     pairs: int
     meanings: int
+    bounds: Bounds | None = None
+    """None where the value has no bounds that matter: a difference, a corrected score."""
+    binary: float = 0.0
+    """Variance of one cluster if every one of them lay on one bound or the other, with the same mean."""
+    doubt: float = 0.0
+    """Share of the variance of one message more, which is all or nothing: a part of the score interval, not of the error."""
 
     @property
     def variance(self) -> float:
@@ -77,8 +80,8 @@ def cluster(values: Sequence[float], weights: Sequence[float], meanings: Sequenc
     return Clusters(tuple(totals[name] for name in names), tuple(sums[name] / totals[name] for name in names), len(values))
 
 
-def piece(clusters: Clusters, pool: str) -> Piece:
-    """Linearized ratio: residuals of cluster means, corrected for having estimated their mean."""
+def piece(clusters: Clusters, pool: str, bounds: Bounds | None = None) -> Piece:
+    """Linearized ratio: residuals of cluster means, corrected for having estimated their mean. `bounds`: of the mean."""
     total, value = sum(clusters.weights), clusters.value
     shares = [weight / total for weight in clusters.weights]
     scale = sum(share**2 for share in shares)
@@ -86,39 +89,49 @@ def piece(clusters: Clusters, pool: str) -> Piece:
     expected = scale - 2 * sum(share**3 for share in shares) + scale**2
     count = len(shares)
     unit = residual / expected if count > 1 else 0.0
-    return Piece(value, unit, scale, count - 1.0, pool, clusters.pairs, count)
+    binary = max(0.0, (value - bounds[0]) * (bounds[1] - value)) if bounds else 0.0
+    return Piece(value, unit, scale, count - 1.0, pool, clusters.pairs, count, bounds, binary)
 
 
-def shrink(pieces: Sequence[Piece]) -> list[Piece]:
-    """Pull every unit variance towards its pool's: (df s2 + nu0 pool) / (df + nu0).
+def shrink(pieces: Sequence[Piece], *, doubt: float = MOST) -> list[Piece]:
+    """Pull every unit variance towards its pool's: (df s2 + nu0 pool) / (df + nu0); and `binary` in the same way.
 
     A pool without any degree of freedom borrows from all pieces; where there is none at all, `df` stays 0 and no interval
-    can be given.
+    can be given. `doubt`: variance, between bounds of 0 and 1, of one message more that the pieces share by their degrees of
+    freedom: messages that all came out alike do not show that no other will differ.
     """
     pools: dict[str, list[Piece]] = defaultdict(list)
     for item in pieces:
         pools[item.pool].append(item)
-    return [_shrunk(item, pools[item.pool] if sum(p.df for p in pools[item.pool]) else pieces) for item in pieces]
+    degrees = sum(item.df for item in pieces)
+    spare = doubt / degrees if degrees else 0.0
+    lenders = {name: pool if sum(p.df for p in pool) else pieces for name, pool in pools.items()}
+    return [_shrunk(item, lenders[item.pool], spare) for item in pieces]
 
 
-def _shrunk(item: Piece, pool: Sequence[Piece]) -> Piece:
+def _shrunk(item: Piece, pool: Sequence[Piece], spare: float) -> Piece:
     total = sum(member.df for member in pool)
     if total == 0:
         return item
     pooled = sum(member.df * member.unit for member in pool) / total
-    unit = (item.df * item.unit + PRIOR_DF * pooled) / (item.df + PRIOR_DF)
+    pooled_binary = sum(member.df * member.binary for member in pool) / total
+    weight = item.df + PRIOR_DF
+    unit = (item.df * item.unit + PRIOR_DF * pooled) / weight
+    binary = (item.df * item.binary + PRIOR_DF * pooled_binary) / weight
+    doubt = PRIOR_DF / weight * spare * (item.bounds[1] - item.bounds[0]) ** 2 if item.bounds else 0.0
     borrowed = PRIOR_DF / total
-    spread = ((1 + borrowed) ** 2 * item.df + borrowed**2 * (total - item.df)) / (item.df + PRIOR_DF) ** 2
-    return replace(item, unit=unit, df=min(item.df + PRIOR_DF, 1 / spread))
+    spread = ((1 + borrowed) ** 2 * item.df + borrowed**2 * (total - item.df)) / weight**2
+    return replace(item, unit=unit, binary=binary, doubt=doubt, df=min(weight, 1 / spread))
 
 
 def combine(
     pieces: Sequence[Piece], coefficients: Sequence[float], note: str = "", errors: Sequence[tuple[float, float]] = ()
 ) -> Estimate:
-    """The weighted sum of pieces that have been shrunk (or not), with a t interval on Satterthwaite's degrees of freedom.
+    """The weighted sum of pieces that have been shrunk (or not), with an interval on Satterthwaite's degrees of freedom.
 
-    `errors`: variances of the whole sum that do not come from the choice of messages, each with its degrees of freedom. They
-    never narrow the interval, although they can raise the degrees of freedom.
+    Where every piece has bounds (coefficients are then above 0) the interval is `_score_interval`, else value +- t x se.
+    `errors`: variances of the whole sum that do not come from the choice of messages, each with its degrees of freedom. Their
+    half-width is added in squares to either side (Howe 1974, JASA 69:789), so that they never narrow the interval.
     """
     pairs, meanings = sum(item.pairs for item in pieces), sum(item.meanings for item in pieces)
     if not pieces:
@@ -127,21 +140,58 @@ def combine(
     if any(item.df == 0 for item in pieces):
         return Estimate(value, None, None, pairs, meanings, note=_joined(note, "one message alone has no interval"))
     parts = [(c**2 * item.variance, item.df) for c, item in zip(coefficients, pieces, strict=True)]
-    alike = sum(part for part, _ in parts) < NOTHING
-    variance = sum(part for part, _ in (*parts, *errors))
-    if variance < NOTHING:
-        same = _joined(note, "every message came out alike, so the interval has no width and says little")
-        return Estimate(value, value, value, pairs, meanings, 0.0, sum(item.df for item in pieces), same)
-    error, df, half = _satterthwaite([*parts, *errors])
-    if errors and not alike:
-        half = max(half, _satterthwaite(parts)[2])
-    note = _joined(note, "every message came out alike, so the interval carries the judge's errors alone") if alike else note
-    return Estimate(value, value - half, value + half, pairs, meanings, error, df, note)
+    error, df, _ = _satterthwaite([*parts, *errors])
+    _, _, half = _satterthwaite(parts)
+    _, _, more = _satterthwaite(errors)
+    spans = [item.bounds for item in pieces if item.bounds]
+    lowest, highest = -math.inf, math.inf
+    low, high = value - half, value + half
+    if len(spans) == len(pieces):
+        lowest, highest = (sum(c * span[end] for c, span in zip(coefficients, spans, strict=True)) for end in (0, 1))
+        low, high = _score_interval(pieces, coefficients, value, (lowest, highest))
+    low, high = value - math.hypot(value - low, more), value + math.hypot(high - value, more)
+    note = _joined(note, _alike(bounded=len(spans) == len(pieces), errors=more > 0) if half == 0 else "")
+    return Estimate(value, min(value, max(low, lowest)), max(value, min(high, highest)), pairs, meanings, error, df, note)
+
+
+def _alike(*, bounded: bool, errors: bool) -> str:
+    if bounded:
+        return "every message came out alike; the interval allows for one that would not"
+    carries = "carries the judge's errors alone" if errors else "has no width and says little"
+    return f"every message came out alike, so the interval {carries}"
+
+
+def _score_interval(pieces: Sequence[Piece], coefficients: Sequence[float], value: float, bounds: Bounds) -> Bounds:
+    """All true values from which `value` lies within t standard errors, each with the error that it would have itself.
+
+    Between bounds a mean varies less the nearer it is to one of them: as phi (mean - low) (high - mean) / m (quasi-likelihood,
+    Wedderburn 1974, Biometrika 61:439). The error that was seen is therefore kept as an effective number n of all-or-nothing
+    messages, n - 1 = (value - low) (high - value) / error^2, and the interval is Wilson's with that n: inside the bounds,
+    longer on the side away from the nearer bound, and value +- t x error where n is large. The product is the mean of those
+    of the pieces, which were shrunk like their variances, plus what the pieces' means differ by.
+    """
+    parts = [(c**2 * (item.unit + item.doubt) * item.scale, item.df) for c, item in zip(coefficients, pieces, strict=True)]
+    error, _, half = _satterthwaite(parts)
+    if error == 0:
+        return value, value
+    floor, width = bounds[0], bounds[1] - bounds[0]
+    place = min(1.0, max(0.0, (value - floor) / width))
+    product = 0.0
+    for c, item in zip(coefficients, pieces, strict=True):
+        low, high = item.bounds or bounds
+        own = (item.value - low) / (high - low)
+        product += c * (high - low) / width * ((item.binary + item.doubt) / (high - low) ** 2 + (own - place) ** 2)
+    ratio = (half / error) ** 2 / (1 + product * (width / error) ** 2)
+    middle = (place + ratio / 2) / (1 + ratio)
+    reach = math.sqrt(ratio * place * (1 - place) + ratio**2 / 4) / (1 + ratio)
+    return min(value, floor + width * (middle - reach)), max(value, floor + width * (middle + reach))
 
 
 def _satterthwaite(parts: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
     """Standard error, degrees of freedom and half-width of a sum of variances, each with its degrees of freedom."""
     variance = sum(part for part, _ in parts)
+    if variance < NOTHING:
+        return 0.0, sum(df for _, df in parts), 0.0
     df = variance**2 / sum(part**2 / own for part, own in parts)
     error = math.sqrt(variance)
     return error, df, t_quantile((1 + CONFIDENCE) / 2, df) * error
@@ -151,11 +201,13 @@ def _joined(*notes: str) -> str:
     return "; ".join(note for note in notes if note)
 
 
-def pooled(values: Sequence[float], weights: Sequence[float], meanings: Sequence[str], note: str = "") -> Estimate:
-    """A plain weighted mean over all given values with its cluster-t interval; nothing is shrunk."""
+def pooled(
+    values: Sequence[float], weights: Sequence[float], meanings: Sequence[str], note: str = "", bounds: Bounds | None = None
+) -> Estimate:
+    """A plain weighted mean over all given values by itself, with its interval; `bounds`: of the values, if they have any."""
     if not values:
         return combine([], [], note)
-    return combine([piece(cluster(values, weights, meanings), "")], [1.0], note)
+    return combine(shrink([piece(cluster(values, weights, meanings), "", bounds)]), [1.0], note)
 
 
 def t_quantile(probability: float, df: float) -> float:
@@ -199,43 +251,3 @@ def share_interval(share: float, messages: int) -> tuple[float, float]:
     lower = float(betaincinv(hits, messages - hits + 1, tail)) if hits > 0 else 0.0
     upper = float(betaincinv(hits + 1, messages - hits, 1 - tail)) if hits < messages else 1.0
     return lower, upper
-
-
-def bootstrap(behaviors: Mapping[str, Sequence[Clusters]], seed: int, replicates: int = REPLICATES) -> Draws:
-    """Two stages, seeded: scenarios within their behavior, then meanings within the scenario. Arrays of shape (replicates,).
-
-    Both stages draw one fewer than there are, which makes the variance of small numbers right (Rao and Wu).
-    """
-    import numpy as np
-
-    generator = np.random.default_rng(seed)
-    found = {}
-    for behavior, scenarios in behaviors.items():
-        total = np.zeros(replicates)
-        picks = max(1, len(scenarios) - 1)
-        for _ in range(picks):
-            drawn = np.stack([_resampled(each, generator, replicates) for each in scenarios])
-            total += drawn[generator.integers(0, len(scenarios), replicates), np.arange(replicates)]
-        found[behavior] = total / picks
-    return found
-
-
-def _resampled(clusters: Clusters, generator: np.random.Generator, replicates: int) -> npt.NDArray[np.float64]:
-    """The scenario's value over m - 1 of its m clusters drawn with replacement."""
-    import numpy as np
-
-    weights: Any = np.asarray(clusters.weights)
-    products: Any = weights * np.asarray(clusters.means)
-    count = len(clusters.weights)
-    drawn = generator.integers(0, count, (replicates, max(1, count - 1)))
-    values: npt.NDArray[np.float64] = products[drawn].sum(axis=1) / weights[drawn].sum(axis=1)
-    return values
-
-
-def percentile_interval(draws: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """The middle `CONFIDENCE` of bootstrap draws."""
-    import numpy as np
-
-    tail = 50 * (1 - CONFIDENCE)
-    low, high = np.percentile(draws, [tail, 100 - tail])
-    return float(low), float(high)

@@ -67,7 +67,7 @@ def _pass(found: Sequence[Count], draws: int, k: int) -> PassRow:
 
 
 def _pooled(values: Sequence[float], found: Sequence[Count]) -> Estimate:
-    return intervals.pooled(values, [1.0] * len(values), [meaning for _, meaning in found])
+    return intervals.pooled(values, [1.0] * len(values), [meaning for _, meaning in found], bounds=intervals.SHARE)
 
 
 def _values(ledger: Ledger, units: Sequence[Unit]) -> list[tuple[float, list[float]]]:

@@ -132,7 +132,7 @@ class Group:
     critical: bool
     score: Estimate
     new_scenarios: Estimate
-    """The same value; the interval (two-stage bootstrap) speaks for other scenarios of the same kind too."""
+    """The same value; the interval takes scenarios as drawn, so it speaks for others of the same kind too."""
     coverage: Coverage
     code_score: Estimate | None
     parts: tuple[str, ...]

@@ -16,7 +16,7 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.schema import TRUST_DIMENSIONS, Trust
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import demographics, intervals
-from helmbench_hf.scoring.aggregate import Table
+from helmbench_hf.scoring.aggregate import Table, range_of
 from helmbench_hf.scoring.credit import draw_credit
 from helmbench_hf.scoring.effects import NOISE
 from helmbench_hf.scoring.pairs import Design, Unit
@@ -98,7 +98,7 @@ def _wordings(ledger: Ledger, design: Design, headline: Sequence[Unit]) -> Itera
     pairs = [(copy, original) for copy, original in _copies(headline) if not copy.case.register.startswith(NOISE)]
     if pairs:
         worst = [(min(copy.score.value or 0.0, original.score.value or 0.0), copy) for copy, original in pairs]
-        yield _row("REL", "every-wording", "Score of the worse wording of each pair", _weighted(worst))
+        yield _row("REL", "every-wording", "Score of the worse wording of each pair", _weighted(worst, bounded=True))
 
 
 def _noise(headline: Sequence[Unit]) -> Iterator[TrustRow]:
@@ -107,7 +107,8 @@ def _noise(headline: Sequence[Unit]) -> Iterator[TrustRow]:
     if pairs:
         under = [(copy.score.value or 0.0, copy) for copy, _ in pairs]
         change = [((copy.score.value or 0.0) - (original.score.value or 0.0), copy) for copy, original in pairs]
-        yield _row("ROB", "under-noise", "Score of messages with slips, lost words and stray sentences", _weighted(under))
+        title = "Score of messages with slips, lost words and stray sentences"
+        yield _row("ROB", "under-noise", title, _weighted(under, bounded=True))
         yield _row("ROB", "noise-change", "Score with noise minus score without", _weighted(change))
 
 
@@ -213,10 +214,11 @@ def handled(ledger: Ledger, case: Case, draw: int) -> float | None:
 
 def _pooled(rows: Sequence[tuple[float, str]]) -> Estimate:
     values, meanings = zip(*rows, strict=True)
-    return intervals.pooled(values, [1.0] * len(values), meanings)
+    return intervals.pooled(values, [1.0] * len(values), meanings, bounds=intervals.SHARE)
 
 
-def _weighted(rows: Sequence[tuple[float, Unit]]) -> Estimate:
-    return intervals.pooled(
-        [value for value, _ in rows], [unit.score.weight for _, unit in rows], [unit.score.meaning for _, unit in rows]
-    )
+def _weighted(rows: Sequence[tuple[float, Unit]], *, bounded: bool = False) -> Estimate:
+    """`bounded`: the values are scores of pairs, not differences."""
+    values, units = zip(*rows, strict=True)
+    weights, meanings = [unit.score.weight for unit in units], [unit.score.meaning for unit in units]
+    return intervals.pooled(values, weights, meanings, bounds=range_of(units) if bounded else None)

@@ -174,8 +174,8 @@ def test_a_run_gives_the_prevalence_and_cites_the_check(
     )
     used = {each["criterion"]: each["use"] for each in found["criteria"] if each["use"]}
     assert used["K06"]["judged"] == used["K06"]["prevalence"] == pytest.approx(0.5)
-    scores.write_scores(graded.root, [out])
-    written = json.loads(graded.scores.read_text())
+    written = json.loads(helmbench("score", "--run", graded.root, "--check", out, "--json"))
+    assert written == json.loads(graded.scores.read_text())
     assert [(claim["judge"], claim["state"], claim["check"]) for claim in written["checks"]] == [("judge-a", "fails", "check")]
     rows = {row["criterion"]: row for row in written["correction"]["rows"]}
     assert (rows["K06"]["check"], rows["K06"]["basis"], rows["K06"]["n_fail"]) == ("check", "gold", 1)

@@ -146,3 +146,14 @@ def test_what_cannot_be_studied_is_a_sentence(folders: list[Path], tmp_path: Pat
     helmbench("score", "--run", folders[1], "--panel", "worst")
     assert "different panels" in helmbench("study", *folders, code=1)
     assert "different panels" in helmbench("compare", *folders[:2], code=1)
+
+
+def test_compare_shows_names_of_folders_harmlessly(folders: list[Path]) -> None:
+    evil = folders[0].rename(folders[0].with_name("one\x1b]0;pwned\x07\u202eevil"))
+    told = helmbench("compare", evil, folders[1])
+    assert "oneevil minus two: " in told
+    helmbench("score", "--run", folders[1], "--panel", "worst")
+    refused = helmbench("compare", evil, folders[1], code=1)
+    assert "oneevil and two have different panels" in refused
+    assert not {"\x1b", "\x07", "\u202e"} & {*told, *refused}
+    assert json.loads(helmbench("compare", evil, evil, "--json"))["names"] == [evil.name] * 2

@@ -69,6 +69,7 @@ def test_every_number_has_its_place_in_a_table() -> None:
         "no cited check has labels of it",
         "affine",
         "0.041 (96 degrees of freedom)",
+        "misjudged on all criteria at once, these intervals are too narrow",
         "check-demo-judge",
     ):
         assert word in shown, word

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import re
 from base64 import b64encode
 from collections import Counter
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -261,3 +263,12 @@ def test_infinite_numbers_become_dashes() -> None:
     scores: dict[str, Any] = sample.sample_scores()
     scores["pillars"][0]["score"]["value"] = float("nan")
     assert "NaN" not in render(sample.sample_run(scores=scores))
+
+
+def test_what_the_interval_for_other_scenarios_rests_on_stands_beside_it() -> None:
+    run = sample.sample_run()
+    scores = copy.deepcopy(dict(run.scores))
+    scores["pillars"][3]["new_scenarios"]["note"] = "2 of 3 behaviors rest on one scenario <b>"
+    shown = render(replace(run, scores=scores))
+    assert "2 of 3 behaviors rest on one scenario &lt;b&gt;" in shown
+    assert "2 of 3 behaviors rest on one scenario <b>" not in shown

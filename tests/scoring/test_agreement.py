@@ -118,6 +118,13 @@ def test_appraisals_are_compared_on_their_own_levels() -> None:
     assert panel(rows, "all").alpha.note == "no reply has two verdicts"
 
 
+def test_the_interval_of_alpha_ends_where_alpha_does() -> None:
+    beyond = panel(found("PP", "FF", "PF", "PP")).alpha  # t of three degrees of freedom reaches beyond either end
+    assert (beyond.low, beyond.high) == (-1.0, 1.0)
+    assert beyond.se is not None
+    assert (beyond.value or 0) + 3 * beyond.se > 1
+
+
 def test_what_cannot_be_said_is_none_with_its_reason() -> None:
     assert found("P", "F", judges=1) == Agreement((), ())
     alike = found("PP", "PP")

@@ -13,17 +13,16 @@ from scipy import stats
 from helmbench_hf.scoring.intervals import (
     Clusters,
     Piece,
-    bootstrap,
     clopper_pearson,
     cluster,
     combine,
-    percentile_interval,
     piece,
     pooled,
     share_interval,
     shrink,
     t_quantile,
 )
+from helmbench_hf.scoring.result import Estimate
 
 VALUES = [0.5, -0.25, 1.0, 0.0, 0.75]
 
@@ -104,15 +103,98 @@ def test_errors_beside_the_messages_add_their_variance_and_never_narrow() -> Non
     found = combine([own], [0.5], errors=[(0.02, 11.0), (0.005, 40.0)])
     assert found.se == pytest.approx(math.sqrt(0.01 + 0.02 + 0.005))
     assert found.df == pytest.approx(0.035**2 / (0.01**2 / 3 + 0.02**2 / 11 + 0.005**2 / 40))
-    assert found.high == pytest.approx(0.15 + stats.t.ppf(0.975, found.df) * found.se)
+    messages = stats.t.ppf(0.975, 3) * 0.1
+    beside = stats.t.ppf(0.975, 0.025**2 / (0.02**2 / 11 + 0.005**2 / 40)) * math.sqrt(0.025)
+    assert found.high == pytest.approx(0.15 + math.hypot(messages, beside))
     alone, little = combine([own], [0.5]), combine([own], [0.5], errors=[(1e-5, 1000.0)])
     assert little.df is not None
     assert little.df > 3
-    assert (little.low, little.high) == (alone.low, alone.high)
+    assert (little.low or 0) < (alone.low or 0)
+    assert (little.low, little.high) == pytest.approx((alone.low, alone.high), abs=1e-3)
     flat = combine([Piece(0.3, 0.0, 0.04, 3, "", 8, 4)], [1.0], errors=[(0.01, 9.0)])
     assert (flat.se, flat.df) == (pytest.approx(0.1), pytest.approx(9))
     assert flat.note == "every message came out alike, so the interval carries the judge's errors alone"
     assert "no width" in combine([Piece(0.3, 0.0, 0.04, 3, "", 8, 4)], [1.0], errors=[(0.0, 9.0)]).note
+
+
+SHARES = st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), min_size=2, max_size=40)
+
+
+def between(values: list[float], low: float = 0.0, high: float = 1.0) -> Estimate:
+    return pooled(values, [1.0] * len(values), [str(n) for n in range(len(values))], bounds=(low, high))
+
+
+@pytest.mark.parametrize(("right", "n"), [(1, 5), (1, 9), (8, 9), (5, 9), (20, 40)])
+def test_yes_or_no_answers_have_wilsons_interval(right: int, n: int) -> None:
+    found = between([1.0] * right + [0.0] * (n - right))
+    as_wide = 2 * stats.norm.cdf(t_quantile(0.975, n - 1)) - 1
+    wilson = stats.binomtest(right, n).proportion_ci(as_wide, method="wilson")
+    assert (found.low, found.high) == pytest.approx((wilson.low, wilson.high), abs=0.01)
+
+
+@pytest.mark.parametrize("n", [2, 5, 30])
+def test_answers_without_spread_count_one_by_one_and_one_more(n: int) -> None:
+    square = t_quantile(0.975, n - 1) ** 2
+    assert between([1.0] * n).low == pytest.approx((n + 1) / (n + 1 + square))
+    assert between([0.0] * n).high == pytest.approx(square / (n + 1 + square))
+
+
+@given(values=SHARES)
+def test_an_interval_between_bounds_holds_its_value_and_has_width(values: list[float]) -> None:
+    found = between(values)
+    assert found.value is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 <= found.low <= found.value <= found.high <= 1
+    assert found.high - found.low > 0.01
+
+
+@given(values=SHARES)
+def test_bounds_are_only_a_scale_and_both_ends_are_alike(values: list[float]) -> None:
+    found, moved, mirrored = between(values), between([4 * v - 1 for v in values], -1.0, 3.0), between([1 - v for v in values])
+    assert (moved.low, moved.high) == pytest.approx((4 * (found.low or 0) - 1, 4 * (found.high or 0) - 1), abs=1e-9)
+    assert (mirrored.low, mirrored.high) == pytest.approx((1 - (found.high or 0), 1 - (found.low or 0)), abs=1e-9)
+
+
+def test_many_messages_away_from_the_bounds_have_the_t_interval() -> None:
+    values = [0.25, 0.5, 0.5, 0.75] * 100
+    found, plain = between(values), pooled(values, [1.0] * 400, [str(n) for n in range(400)])
+    assert (found.low, found.high) == pytest.approx((plain.low, plain.high), abs=1e-3)
+
+
+def test_messages_that_all_came_out_right_leave_room_for_one_that_does_not() -> None:
+    lower = [between([1.0] * n).low or 0.0 for n in (3, 9, 30, 300)]
+    assert lower == sorted(lower)
+    assert lower[0] < 0.5
+    # as for yes-or-no answers, and about as the rule of three: 1 - 3 / n
+    assert lower[2] == pytest.approx(1 - 3 / 30, abs=0.04)
+    assert lower[3] == pytest.approx(1 - 3 / 300, abs=0.005)
+
+
+def test_a_scenario_where_all_is_right_takes_the_spread_of_its_kind() -> None:
+    saturated = piece(cluster([1.0] * 8, [1.0] * 8, list("abcdefgh")), "tags", (-1.0, 1.0))
+    coarse = piece(cluster([1.0, -1.0] * 4, [1.0] * 8, list("abcdefgh")), "tags", (-1.0, 1.0))
+    fine = piece(cluster([0.25, -0.25] * 4, [1.0] * 8, list("abcdefgh")), "tags", (-1.0, 1.0))
+    among_coarse, among_fine = (combine([shrink([saturated, other])[0]], [1.0]) for other in (coarse, fine))
+    assert (among_coarse.low or 0) < (among_fine.low or 0) < 1
+    assert among_coarse.high == among_fine.high == 1
+
+
+def test_a_sum_of_which_a_part_has_no_bounds_keeps_the_t_interval() -> None:
+    bounded = piece(cluster(VALUES, [1.0] * 5, list("abcde")), "", (-1.0, 1.0))
+    free = piece(cluster(VALUES, [1.0] * 5, list("abcde")), "")
+    mixed = combine([bounded, free], [0.5, 0.5])
+    half = t_quantile(0.975, mixed.df or 0) * (mixed.se or 0)
+    assert (mixed.low, mixed.high) == pytest.approx(((mixed.value or 0) - half, (mixed.value or 0) + half))
+
+
+def test_other_errors_widen_an_interval_between_bounds_up_to_them() -> None:
+    right = shrink([piece(cluster([1.0] * 9, [1.0] * 9, list("abcdefghi")), "", (-1.0, 1.0))])
+    alone, beside, far = (combine(right, [1.0], errors=errors) for errors in ([], [(0.01, 50.0)], [(9.0, 50.0)]))
+    assert (alone.low or 0) > (beside.low or 0) > -1
+    assert beside.low == pytest.approx(1 - math.hypot(1 - (alone.low or 0), t_quantile(0.975, 50) * 0.1))
+    assert (alone.high, beside.high, far.low, far.high) == (1, 1, -1, 1)
+    assert "the interval allows for one that would not" in alone.note
 
 
 def test_t_quantile_of_fractional_degrees() -> None:
@@ -134,17 +216,6 @@ def test_zero_failures_clear_a_limit_at_the_known_n(limit: float, n: int) -> Non
 
 def test_bounds_without_trials() -> None:
     assert clopper_pearson(0, 0) == (0, 1)
-
-
-def test_the_bootstrap_is_seeded_and_centered() -> None:
-    scenarios = [Clusters((1.0,) * 8, tuple(np.linspace(-0.5, 0.9, 8)), 8), Clusters((2.0,) * 5, (0.1, 0.2, 0.3, 0.4, 0.5), 5)]
-    first, again = bootstrap({"b": scenarios}, 7)["b"], bootstrap({"b": scenarios}, 7)["b"]
-    assert np.array_equal(first, again)
-    assert first.mean() == pytest.approx(np.mean([each.value for each in scenarios]), abs=0.02)
-    low, high = percentile_interval(first)
-    assert low < 0.2 < high
-    lone = bootstrap({"b": [Clusters((1.0,), (0.3,), 1)]}, 7)["b"]
-    assert np.all(lone == 0.3)
 
 
 @given(hits=st.integers(0, 12), n=st.integers(1, 12))

@@ -29,8 +29,8 @@ from tests.support.recompute import (
     is_crisis,
     mean,
     over_all,
-    pooled,
 )
+from tests.support.recompute_intervals import pooled
 
 Json = dict[str, Any]
 CHANNELS = ("logs", "registry", "tags", "keywords", "reader")

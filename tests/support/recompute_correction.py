@@ -29,6 +29,7 @@ from tests.support.recompute import (
     turn_credit,
     within_limits,
 )
+from tests.support.recompute_intervals import combined
 
 VALUES = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}
 Given = Mapping[str, tuple[str, str, Mapping[str, Any]]]
@@ -347,6 +348,15 @@ def nothing(left_out: Sequence[str]) -> Json:
     return found | {"scenarios": [], "left_out": list(left_out)}
 
 
+def with_t(variances: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
+    """Error, degrees of freedom (Satterthwaite) and half-width of a sum of variances."""
+    whole = sum(own for own, _ in variances)
+    if whole < 1e-20:
+        return 0.0, sum(df for _, df in variances), 0.0
+    df = whole**2 / sum(own**2 / own_df for own, own_df in variances)
+    return math.sqrt(whole), df, float(student.ppf(0.975, df)) * math.sqrt(whole)
+
+
 def over(
     numbers: Mapping[str, Json],
     judges: Mapping[str, Judge],
@@ -381,18 +391,16 @@ def over(
         **dict.fromkeys(("low", "high", "se", "df")),
     }
     every = [*messages, *labels, *([(between, float(rho_df))] if rho_df else [])]
-    variance = sum(own for own, _ in every)
-    if known and variance < 1e-20:
-        estimate |= {"low": estimate["value"], "high": estimate["value"], "se": 0.0, "df": sum(df for _, df in messages)}
-    elif known:
-        df = variance**2 / sum(own**2 / own_df for own, own_df in every)
-        half = float(student.ppf(0.975, df)) * math.sqrt(variance)
-        alone = sum(own for own, _ in messages)
-        if alone >= 1e-20:  # more sources of error never narrow the interval
-            own_df = alone**2 / sum(own**2 / each for own, each in messages)
-            half = max(half, float(student.ppf(0.975, own_df)) * math.sqrt(alone))
-        ends = {"low": estimate["value"] - half, "high": estimate["value"] + half}
-        estimate |= {**ends, "se": math.sqrt(variance), "df": df}
+    if known:
+        own = combined([piece for _, piece in pieces], [share for share, _ in pieces])
+        _, _, more = with_t(every[len(messages) :])
+        # errors of the judge are added in squares to either side, so that they never narrow the interval; then come the bounds
+        low = own["value"] - math.hypot(own["value"] - own["low"], more)
+        high = own["value"] + math.hypot(own["high"] - own["value"], more)
+        lowest, highest = (sum(share * piece["bounds"][end] for share, piece in pieces) for end in (0, 1))
+        error, df, _ = with_t(every)
+        estimate |= {"low": min(own["value"], max(lowest, low)), "high": max(own["value"], min(highest, high))}
+        estimate |= {"se": error, "df": df}
     return {
         "estimate": estimate,
         "uncorrected": sum(share * numbers[code]["raw"] for code, share in inside.items()),

@@ -14,16 +14,15 @@ from typing import Any
 from helmbench_hf.records import Case
 from tests.support.recompute import (
     Book,
+    bounds_of_rows,
     chance_of,
-    combined,
     draw_credit,
-    estimate,
     mean,
     over_all,
-    pooled,
     scenario_pieces,
     within_limits,
 )
+from tests.support.recompute_intervals import Bounds, combined, estimate, pooled
 from tests.support.recompute_panel import stands
 
 Json = dict[str, Any]
@@ -60,10 +59,11 @@ def trust_row(
     return {**row, "scenarios": list(scenarios), "unit": unit}
 
 
-def from_rows(slug: str, seen: Sequence[Seen], expected: float | None = None) -> Json | None:
+def from_rows(slug: str, seen: Sequence[Seen], expected: float | None = None, bounds: Bounds | None = None) -> Json | None:
     if not seen:
         return None
-    return trust_row(slug, pooled([row[0] for row in seen], [row[1] for row in seen], [row[2] for row in seen]), expected)
+    numbers = pooled([row[0] for row in seen], [row[1] for row in seen], [row[2] for row in seen], bounds)
+    return trust_row(slug, numbers, expected)
 
 
 def dimension_score(book: Book, rows: Sequence[Json], dimension: str) -> Json | None:
@@ -117,7 +117,7 @@ def repeats(book: Book) -> Json | None:
             seen.append((alike / (n * (n - 1)), 1.0, case.meaning))
             handled.append(share)
     rate = mean(handled) if handled else 0.0
-    return from_rows("repeats", seen, rate**2 + (1.0 - rate) ** 2)
+    return from_rows("repeats", seen, rate**2 + (1.0 - rate) ** 2, (0.0, 1.0))
 
 
 def is_noise(case: Case) -> bool:
@@ -139,7 +139,7 @@ def wordings(book: Book) -> Json | None:
     if not seen:
         return None
     p, q = mean(originals), mean(copies)
-    return from_rows("wordings", seen, p * q + (1.0 - p) * (1.0 - q))
+    return from_rows("wordings", seen, p * q + (1.0 - p) * (1.0 - q), (0.0, 1.0))
 
 
 def copies_and_originals(book: Book, rows: Sequence[Json], *, noisy: bool) -> list[tuple[Json, Json]]:
@@ -157,7 +157,7 @@ def every_wording(book: Book, rows: Sequence[Json]) -> Json | None:
     """The worse of a pair and its copy."""
     both = copies_and_originals(book, rows, noisy=False)
     seen = [(min(copy["value"], original["value"]), copy["weight"], copy["meaning"]) for copy, original in both]
-    return from_rows("every-wording", seen)
+    return from_rows("every-wording", seen, bounds=bounds_of_rows(book, [copy for copy, _ in both]) if both else None)
 
 
 def noise(book: Book, rows: Sequence[Json]) -> list[Json | None]:
@@ -165,7 +165,8 @@ def noise(book: Book, rows: Sequence[Json]) -> list[Json | None]:
     both = copies_and_originals(book, rows, noisy=True)
     under = [(copy["value"], copy["weight"], copy["meaning"]) for copy, _ in both]
     change = [(copy["value"] - original["value"], copy["weight"], copy["meaning"]) for copy, original in both]
-    return [from_rows("under-noise", under), from_rows("noise-change", change)]
+    bounds = bounds_of_rows(book, [copy for copy, _ in both]) if both else None
+    return [from_rows("under-noise", under, bounds=bounds), from_rows("noise-change", change)]
 
 
 Table = dict[tuple[str, str], dict[str, float]]
@@ -295,9 +296,9 @@ def key_of(case: Case) -> str:
     return str(case.grading.label)
 
 
-def share(seen: Sequence[tuple[Case, float]]) -> Json:
+def share(seen: Sequence[tuple[Case, float]], bounds: Bounds = (0.0, 1.0)) -> Json:
     """A mean over replies with its interval by meaning."""
-    return pooled([float(value) for _, value in seen], [1.0] * len(seen), [case.meaning for case, _ in seen])
+    return pooled([float(value) for _, value in seen], [1.0] * len(seen), [case.meaning for case, _ in seen], bounds)
 
 
 def share_right(named: Sequence[Named]) -> Json:
@@ -348,7 +349,7 @@ def appraisal(scenario: str, rated: Sequence[Rated]) -> list[Json]:
             {
                 "scenario": scenario,
                 "category": category,
-                "mean_level": share(own),
+                "mean_level": share(own, (1.0, 5.0)),
                 "counts": [said.count(level) for level in (5, 4, 3, 2, 1)],
                 "harmful": share([(case, level in (1, 2)) for case, level in own]),
                 "unusable": lost,
@@ -413,13 +414,14 @@ def every_time(book: Book, rows: Sequence[Json]) -> Json:
     single = [mean([float(hit) for hit in hits]) for hits, _ in outcomes]
     meanings = [meaning for _, meaning in outcomes]
     ones = [1.0] * len(outcomes)
-    found["handled"] = pooled(single, ones, meanings)
+    found["handled"] = pooled(single, ones, meanings, (0.0, 1.0))
     for k in (2, 3, 4, 5):
         if k > n:
             break
         every = [all_of(hits, k) for hits, _ in outcomes]
         lost = [single[place] - every[place] for place in range(len(every))]
-        found["passes"].append({"k": k, "estimate": pooled(every, ones, meanings), "gap": pooled(lost, ones, meanings)})
+        estimates = [pooled(values, ones, meanings, (0.0, 1.0)) for values in (every, lost)]
+        found["passes"].append({"k": k, "estimate": estimates[0], "gap": estimates[1]})
     found["spread"], found["pairs"] = rerun_spread(book, rows)
     return found
 

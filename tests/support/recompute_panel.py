@@ -120,7 +120,7 @@ def panel_row(code: str, rows: Sequence[Seen]) -> Json:
             half = float(t.ppf(0.975, m - 1)) * se
             flat = se < 1e-10
             row |= {"se": 0.0 if flat else se, "df": m - 1.0}
-            row |= {"low": value if flat else value - half, "high": value if flat else value + half}
+            row |= {"low": value, "high": value} if flat else {"low": max(-1.0, value - half), "high": min(1.0, value + half)}
     return {"criterion": code, "verdicts": sum(len(said) for _, said in several), "alpha": row}
 
 
