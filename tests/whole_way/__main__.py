@@ -46,8 +46,8 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.whole_way", description=__doc__)
-    parser.add_argument("--model", default=DEMO, help="as for `helmbench run` (default: %(default)s, the model of `make demo`)")
-    parser.add_argument("--judge", default=DEMO, help="as for `helmbench run`, or `none`: code alone (default: %(default)s)")
+    parser.add_argument("--model", default=DEMO, help="ENGINE:FOLDER (default: %(default)s, as in `make demo`)")
+    parser.add_argument("--judge", default=DEMO, help="ENGINE:FOLDER, or `none`: code alone (default: %(default)s)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a sampling setting of the run")
     parser.add_argument("--quick", action="store_true", help="one forgery of each kind instead of all")
     parser.add_argument("--out", type=Path, help="keep everything in this new folder (default: a temporary one)")
@@ -58,15 +58,22 @@ def _options() -> argparse.Namespace:
 
 
 def _models(options: argparse.Namespace) -> tuple[list[str], list[str]]:
-    """The options of `helmbench run` for model and judge. The users' homes are empty, so `demo` becomes its folder."""
-    dtype, chosen = "dtype=float32", []
-    kind, _, name = options.model.partition(":")
-    model = ["--model", f"{kind}:{demo_model_path()}", "-e", dtype] if name == "demo" else ["--model", options.model]
-    if options.judge != "none":
-        kind, _, name = options.judge.partition(":")
-        known = f"{kind}:{demo_model_path()},id=demo,family=smollm2,{dtype}" if name == "demo" else options.judge
-        chosen = ["--judge", known]
-    return model, chosen
+    """The options of `helmbench run` for model and judge."""
+    model, demo = _found(options.model)
+    dtype = ["-e", "dtype=float32"] if demo else []
+    if options.judge == "none":
+        return ["--model", model, *dtype], []
+    judge, demo = _found(options.judge)
+    return ["--model", model, *dtype], ["--judge", f"{judge},id=demo,family=smollm2,dtype=float32" if demo else judge]
+
+
+def _found(named: str) -> tuple[str, bool]:
+    """`ENGINE:FOLDER` from any working folder, since each user has one; whether it is the demo model, whose folder is made."""
+    kind, colon, name = named.partition(":")
+    name, comma, rest = name.partition(",")
+    folder = demo_model_path() if name == "demo" else Path(name)
+    found = str(folder.resolve()) if folder.is_dir() else name
+    return f"{kind}{colon}{found}{comma}{rest}", name == "demo"
 
 
 if __name__ == "__main__":
