@@ -5,7 +5,7 @@ TORCH := $(if $(PIP_FIND_LINKS),UV_FIND_LINKS=$(PIP_FIND_LINKS),UV_TORCH_BACKEND
 BIN := .venv/bin
 RUN ?= runs/demo
 
-.PHONY: test demo docs lint types unit chromium clean
+.PHONY: test demo whole-way docs lint types unit chromium clean
 test: .venv/ready chromium lint types unit
 
 lint: .venv/ready
@@ -25,6 +25,10 @@ demo: .venv/ready
 	$(BIN)/python build_dataset.py
 	$(BIN)/helmbench plan --model demo --design smoke --block-size 32
 	$(BIN)/helmbench run --run $(RUN) --model demo --judge demo --design smoke
+
+# From the authored files to a board, on a Hub of its own on this machine, and forged submissions that are rejected.
+whole-way: .venv/ready
+	$(BIN)/python -m tests.whole_way
 
 # The site, in site/: a broken link or a page outside the navigation is an error. With --quiet, --strict counts no warning.
 docs: .venv/ready

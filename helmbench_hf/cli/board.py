@@ -36,6 +36,9 @@ def leaderboard(
     only_prepare: Annotated[
         bool, typer.Option("--prepare", help="Verify and rank what is new, then leave; the next start is quick.")
     ] = False,
+    test: Annotated[
+        bool, typer.Option("--test-board", help="Show runs of the design smoke as well; every page says that it is a test board.")
+    ] = False,
     dataset: Dataset = None,
     revision: Revision = None,
 ) -> None:
@@ -46,7 +49,7 @@ def leaderboard(
 
     errors: tuple[type[Exception], ...] = (PublishError, OSError, *ours())
     try:
-        data, reports = open_board(results, results_revision, cache_dir, dataset, revision)
+        data, reports = open_board(results, results_revision, cache_dir, dataset, revision, test=test)
         runs = sum(len(group.entries) for group in data.groups)
         typer.echo(f"{runs} runs in {len(data.groups)} tables; {len(data.refused)} submissions are not shown")
         if only_prepare:
@@ -65,6 +68,8 @@ def open_board(
     cache_dir: Path | None = None,
     dataset: str | None = None,
     revision: str | None = None,
+    *,
+    test: bool = False,
 ) -> tuple[Data, Reports]:
     """Fetch, verify, rank: what `serve` needs. Also what a Space calls."""
     from helmbench_hf.dataset.load import load_cases
@@ -89,6 +94,6 @@ def open_board(
     kept = cache_folder() / "board" if cache_dir is None else cache_dir
     root, address = fetch_results(results, results_revision, kept)
     marks = read_marks(root)
-    accepted, refused = collect(root, marks, load, kept, lambda line: typer.echo(plain(line), err=True))
-    data = prepare(accepted, refused, marks, policies, address=address, stores=(root / "board", kept))
+    accepted, refused = collect(root, marks, load, kept, lambda line: typer.echo(plain(line), err=True), test=test)
+    data = prepare(accepted, refused, marks, policies, address=address, stores=(root / "board", kept), test=test)
     return data, Reports(kept, load)

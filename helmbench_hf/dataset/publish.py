@@ -247,13 +247,13 @@ def _may_pass(error: Exception) -> bool:
     return status in UNSURE or (status is None and not isinstance(error, ValueError))
 
 
-def asked(ask: Callable[[], Result], what: str) -> Result:
-    """What the Hub answers. Raises PublishError with `what` and the reason."""
+def asked(ask: Callable[[], Result], what: str, kind: str = "dataset") -> Result:
+    """What the Hub answers about a repository of that kind. Raises PublishError with `what` and the reason."""
     try:
         return ask()
     except hub_errors() as error:
         raise PublishError(
-            f"{what}: {redacted(_short(error))}; check its name, that it was made (`hf repos create REPO --repo-type dataset`), "
+            f"{what}: {redacted(_short(error))}; check its name, that it was made (`hf repos create REPO --repo-type {kind}`), "
             "the network and the token"
         ) from None
 

@@ -117,6 +117,6 @@ def open_pull_request(api: HfApi, model: str, made: Submission, text: str) -> st
         pulls = api.get_repo_discussions(model, discussion_type="pull_request", discussion_status="open")
         return next((str(each.url) for each in pulls if each.title == title), None)
 
-    if (open_already := asked(arrived, f"the pull requests of {model} cannot be read")) is not None:
+    if (open_already := asked(arrived, f"the pull requests of {model} cannot be read", "model")) is not None:
         return open_already
     return insist(send, arrived, f"the pull request on {model}", api)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 VERIFIED = "verified"
 SHOWN_DESIGNS = ("core", "full")
+TEST_DESIGNS = ("smoke",)
+"""What a test board shows as well."""
 Said = Annotated[str, StringConstraints(max_length=4000)]
 
 
@@ -99,9 +101,19 @@ def fetch_results(source: str, revision: str | None, cache: Path, api: HfApi | N
 
 
 def collect(
-    root: Path, marks: Marks, load: Load, cache: Path, said: Callable[[str], None] = lambda line: None
+    root: Path,
+    marks: Marks,
+    load: Load,
+    cache: Path,
+    said: Callable[[str], None] = lambda line: None,
+    *,
+    test: bool = False,
 ) -> tuple[list[Accepted], list[Refused]]:
-    """Look at every submission under `root`; `said` hears of each one. DatasetError where the cases cannot be loaded."""
+    """Look at every submission under `root`; `said` hears of each one, and a `test` board takes `TEST_DESIGNS` as well.
+
+    Raises DatasetError where the cases cannot be loaded.
+    """
+    designs = (*SHOWN_DESIGNS, *TEST_DESIGNS) if test else SHOWN_DESIGNS
     stores = (root / "board" / VERIFIED, cache / VERIFIED)
     accepted: list[Accepted] = []
     refused: list[Refused] = []
@@ -110,7 +122,7 @@ def collect(
     for number, folder in enumerate(folders, 1):
         place = "/".join(folder.parts[-3:])
         try:
-            found = _look(folder, marks, load, stores)
+            found = _look(folder, designs, marks, load, stores)
         except RejectedError as error:
             found = Refused(place, ((error.code, error.said),))
         except (OSError, UnreadableError) as error:
@@ -140,13 +152,13 @@ def _inside(folder: Path) -> list[Path]:
         return sorted(Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False))
 
 
-def _look(folder: Path, marks: Marks, load: Load, stores: Sequence[Path]) -> Accepted | Refused:
+def _look(folder: Path, designs: Sequence[str], marks: Marks, load: Load, stores: Sequence[Path]) -> Accepted | Refused:
     place = "/".join(folder.parts[-3:])
     content = files.read_folder(folder)
     name = digest({path: sha_of(data) for path, data in content.items()})
     manifest = _manifest(content)
-    if manifest is not None and manifest.dataset.design not in SHOWN_DESIGNS:
-        said = f"a run of the design {manifest.dataset.design}; the board shows {' and '.join(SHOWN_DESIGNS)} alone"
+    if manifest is not None and manifest.dataset.design not in designs:
+        said = f"a run of the design {manifest.dataset.design}; the board shows {' and '.join(designs)} alone"
         return Refused(place, (("board.design", said),))
     if manifest is not None and (mark := marks.runs.get(manifest.run_id)) and mark.withdrawn:
         return Refused(place, (("board.withdrawn", mark.withdrawn),))

@@ -96,6 +96,8 @@ class Data:
     refused: tuple[Refused, ...]
     address: str
     """Of the results repository at its commit; empty for a folder."""
+    test: bool = False
+    """Whether runs of a design are shown that tests the machinery alone; every page then says so."""
 
     def entry(self, name: str) -> Entry | None:
         """A run by its id, or the latest run of a model by its name."""
@@ -115,15 +117,19 @@ def prepare(
     *,
     address: str = "",
     stores: Sequence[Path] = (),
+    test: bool = False,
 ) -> Data:
-    """Group, rank and mark the runs. `stores`: folders with ranks that were computed before; the last one takes new ones."""
+    """Group, rank and mark the runs. `stores`: folders with ranks that were computed before; the last one takes new ones.
+
+    `test`: every page says that this is a test board.
+    """
     together: dict[str, list[Accepted]] = defaultdict(list)
     for each in accepted:
         together[group_id(each.scores)].append(each)
     differences = _differences(accepted, marks)
     groups = [_group(name, runs, marks, policies, stores, differences) for name, runs in together.items()]
     groups.sort(key=lambda group: (-len(group.entries), group.title, group.id))
-    return Data(tuple(groups), tuple(sorted(refused, key=lambda each: each.place)), address)
+    return Data(tuple(groups), tuple(sorted(refused, key=lambda each: each.place)), address, test)
 
 
 def group_id(scores: Mapping[str, Any]) -> str:

@@ -117,7 +117,7 @@ def _lines(content: bytes, name: str) -> Iterator[bytes]:
         if total > MOST_UNPACKED:
             raise RejectedError("files.bomb", f"{name} unpacks to more than {MOST_UNPACKED // MIB} MiB")
         *whole, rest = (rest + piece).split(b"\n")
-        if len(rest) > LONGEST_LINE:
+        if any(len(line) > LONGEST_LINE for line in (*whole, rest)):
             raise RejectedError("rows.long", f"{name} holds a line of more than {LONGEST_LINE // MIB} MiB")
         yield from whole
     if rest:

@@ -46,6 +46,7 @@ def render(data: Data, query: Query) -> tuple[int, str]:
         "lost": [visible(given, 100) for given in lost],
         "css": _css(),
         "refused_count": len(data.refused),
+        "test": data.test,
     }
     if group is None and name not in ("refused", "about"):
         return NOT_FOUND, _environment().get_template("empty.html.j2").render(context)

@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = (
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "dataset_card.md", "benchmarks/README.md")),
+    *(ROOT / "templates" / "results-repo" / name for name in ("README.md", "space/README.md")),
     *sorted(DOCS.rglob("*.md")),
 )
 FENCE = re.compile(r"^ *```(?P<language>\w*)(?: title=\"(?P<title>[^\"]*)\")?[^\n]*\n(?P<body>.*?)^ *```", re.M | re.S)

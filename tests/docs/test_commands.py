@@ -64,6 +64,8 @@ def test_what_is_mentioned_exists(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_scripts_that_are_typed_exist_with_their_options(page: Path) -> None:
     for script, *rest in typed(page.read_text(encoding="utf-8"), "python"):
+        if script == "-m":
+            script = f"{rest[0].replace('.', '/')}/__main__.py"
         source = (ROOT / script).read_text(encoding="utf-8")
         unknown = [word for word in rest if word.startswith("--") and f'"{word.partition("=")[0]}"' not in source]
         assert not unknown, f"{name(page)}: {script} has no option {', '.join(unknown)}"

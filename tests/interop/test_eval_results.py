@@ -99,6 +99,9 @@ def test_another_models_page_and_nobody_are_refused(hub: Hub, made: Submission, 
         open_pull_request(hub.api(None), MODEL, made, "")
     assert not any(token in str(caught.value) for token in TOKENS.values())
     assert hub.requests == []
+    hub.repos.clear()
+    with pytest.raises(publish.PublishError, match="hf repos create REPO --repo-type model"):
+        open_pull_request(hub.api(OTHER), MODEL, made, "")
 
 
 def test_the_command_says_why_a_run_cannot_go(run: Path) -> None:

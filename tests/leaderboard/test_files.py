@@ -82,6 +82,7 @@ ROW = b'{"a": 1}\n'
         (gzip.compress(ROW) + b"\x00", "files.packed"),
         (gzip.compress(ROW[:-1]), "files.packed"),
         (gzip.compress(b" " * (5 << 20) + b"\n"), "rows.long"),
+        (gzip.compress(b" " * (4 << 20) + b"1\n"), "rows.long"),
         (gzip.compress(ROW * 2000), "rows.many"),
         (gzip.compress(b"{\n"), "json.syntax"),
         (gzip.compress(b"\n"), "json.syntax"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +26,23 @@ def smollm2() -> Path:
     return smollm2_path()
 
 
+PREFERRED = 8.0
 SPECIAL = ("<s>", "</s>", "<|im_start|>", "<|im_end|>", "<start_of_turn>", "<end_of_turn>")
 
 
-def tiny_tokenizer(template: str | None, *, bos: str | None = "<s>", special: tuple[str, ...] = ()) -> Any:
-    """Make a byte-level tokenizer of transformers in memory; ` A` to ` E` and `A` to `E` are one token each."""
+def tiny_tokenizer(
+    template: str | None, *, bos: str | None = "<s>", special: tuple[str, ...] = (), learn: Sequence[str] = ()
+) -> Any:
+    """Make a byte-level tokenizer of transformers in memory; ` A` to ` E` and `A` to `E` are one token each.
+
+    `learn`: texts whose frequent words become tokens, up to 2,000, so that prompts are as short as a real tokenizer's.
+    """
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    words = [*sorted(pre_tokenizers.ByteLevel.alphabet()), *(f"Ġ{letter}" for letter in "ABCDE")]
-    tokenizer = Tokenizer(models.BPE({word: number for number, word in enumerate(words)}, [("Ġ", letter) for letter in "ABCDE"]))
+    merges = [("Ġ", letter) for letter in "ABCDE"] + _learned(learn)
+    words = list(dict.fromkeys([*sorted(pre_tokenizers.ByteLevel.alphabet()), *("".join(pair) for pair in merges)]))
+    tokenizer = Tokenizer(models.BPE({word: number for number, word in enumerate(words)}, merges))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     marks = [*SPECIAL, *special]
@@ -45,20 +53,46 @@ def tiny_tokenizer(template: str | None, *, bos: str | None = "<s>", special: tu
     return made
 
 
+def _learned(texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Merges of a byte pair encoding of the texts."""
+    import json
+
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    if not texts:
+        return []
+    learner = Tokenizer(models.BPE())
+    learner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    learner.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=2_000, initial_alphabet=alphabet, show_progress=False))
+    return [tuple(pair) for pair in json.loads(learner.to_str())["model"]["merges"]]
+
+
 CHATML = (
     "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
 
 
-def tiny_checkpoint(folder: Path, template: str = CHATML, window: int = 16_384) -> Path:
-    """Write a Llama of two layers with random weights and the byte-level tokenizer; made without torch, loaded in a moment."""
+def tiny_checkpoint(
+    folder: Path,
+    template: str = CHATML,
+    window: int = 16_384,
+    *,
+    learn: Sequence[str] = (),
+    prefers: Mapping[str, float] | None = None,
+) -> Path:
+    """Write a Llama of two layers with random weights and the byte-level tokenizer; made without torch, loaded in a moment.
+
+    `learn`: see `tiny_tokenizer`. `prefers`: tokens and the logits, about, by which they stand above the others, so that an
+    answer ends (`</s>`) or a judge names a letter.
+    """
     import json
 
     import numpy as np
     from safetensors.numpy import save_file
 
-    tokenizer = tiny_tokenizer(template)
+    tokenizer = tiny_tokenizer(template, learn=learn)
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save_pretrained(folder)
     hidden, inner, layers, heads, size = 64, 128, 2, 2, len(tokenizer)
@@ -87,6 +121,10 @@ def tiny_checkpoint(folder: Path, template: str = CHATML, window: int = 16_384) 
         return dice.normal(0, 0.05, shape).astype(np.float32)
 
     weights = {"model.embed_tokens.weight": drawn(size, hidden), "lm_head.weight": drawn(size, hidden)}
+    weights["model.embed_tokens.weight"][:, 0] += PREFERRED if prefers else 0
+    for token, logit in (prefers or {}).items():
+        # one coordinate that is large in every state: after the norm it is the root of the width
+        weights["lm_head.weight"][tokenizer.convert_tokens_to_ids(token), 0] = logit / hidden**0.5
     for number in range(layers):
         shapes = {f"self_attn.{name}_proj": (hidden, hidden) for name in "qkvo"}
         shapes |= {"mlp.gate_proj": (inner, hidden), "mlp.up_proj": (inner, hidden), "mlp.down_proj": (hidden, inner)}

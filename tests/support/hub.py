@@ -110,18 +110,23 @@ class Hub:
         """The requests of that method whose path matches."""
         return [each for each in self.requests if each.method == method and re.search(path, each.path)]
 
-    def client(
-        self, code: str, home: Path, user: str | None = None, *, offline: bool = False, cwd: Path | None = None, **env: str
-    ) -> subprocess.CompletedProcess[str]:
-        """Run Python code in a process of its own, with `home` as its home and cache, and this Hub as the only one."""
+    def environment(self, home: Path, user: str | None = None, *, offline: bool = False, **env: str) -> dict[str, str]:
+        """What a process of its own needs: `home` as its home and cache, the user's token, and this Hub as the only one."""
         home.mkdir(parents=True, exist_ok=True)
         around = {"PATH": os.environ["PATH"], "HOME": str(home), "HF_HOME": str(home / "hf"), "PYTHONPATH": str(CHECKOUT)}
         around |= {"HF_ENDPOINT": self.endpoint, "HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_XET": "1"}
         around |= dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), self.endpoint)
         around |= {"HF_TOKEN": TOKENS[user]} if user else {}
         around |= {"HF_HUB_OFFLINE": "1"} if offline else {}
+        return {**around, **env}
+
+    def client(
+        self, code: str, home: Path, user: str | None = None, *, offline: bool = False, cwd: Path | None = None, **env: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run Python code in a process of its own (`environment`)."""
+        around = self.environment(home, user, offline=offline, **env)
         return subprocess.run(
-            [sys.executable, "-c", code], cwd=cwd or home, env={**around, **env}, capture_output=True, text=True, timeout=300
+            [sys.executable, "-c", code], cwd=cwd or home, env=around, capture_output=True, text=True, timeout=300
         )
 
     def faulty(self, method: str, path: str) -> Fault | None:

@@ -1,0 +1,68 @@
+"""The script that walks the whole way: with a random model beside other tests, and with SmolLM2 on its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.checkpoints import smollm2_path, tiny_checkpoint
+from tests.support.hub import CHECKOUT, OWNER, TOKENS, Hub
+from tests.whole_way.forgeries import FORGERIES, KINDS
+from tests.whole_way.way import StepError, Way
+
+LEARN = [path.read_text(encoding="utf-8") for path in sorted((CHECKOUT / "docs").glob("*.md"))]
+
+
+def walk(*options: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tests.whole_way", "--quick", *options],
+        cwd=CHECKOUT,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def assert_whole(done: subprocess.CompletedProcess[str]) -> None:
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("✓") == 13, done.stdout
+    said = [line.split()[0] for line in done.stdout.splitlines() if line.startswith(" " * 13)]
+    assert said == list(KINDS)
+
+
+def test_a_random_model_goes_the_whole_way(tmp_path: Path) -> None:
+    """Its answers end and its judge names letters, so that every file of a submission holds something."""
+    model = tiny_checkpoint(tmp_path / "random", learn=LEARN, prefers={"</s>": 4.6, '"': 4.6})
+    judge = tiny_checkpoint(tmp_path / "random-judge", learn=LEARN, prefers={f"Ġ{letter}": 9 for letter in "ABCDE"})
+    sampled = ("--set", "temperature=1", "--set", "seed=1")
+    # the threads of such a small model only wait for each other, above all beside other tests
+    assert_whole(walk("--model", f"transformers:{model}", "--judge", f"transformers:{judge}", *sampled, OMP_NUM_THREADS="1"))
+
+
+@pytest.mark.vllm
+def test_smollm2_goes_the_whole_way() -> None:
+    smollm2_path()
+    assert_whole(walk("--judge", "none"))
+
+
+def test_a_command_that_fails_is_told_with_its_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Hub() as hub:
+        way = Way(hub, tmp_path, ["--model", "vllm:nothing"], [])
+        with pytest.raises(StepError) as failed, way.step("a step"):
+            way.type(OWNER, "git", "nonsense")
+    assert str(failed.value).startswith("a step: exit code 1\n$ git nonsense\n")
+    assert "'nonsense' is not a git command" in str(failed.value)
+    assert capsys.readouterr().out.startswith("✗")
+    assert TOKENS[OWNER] not in str(failed.value)
+
+
+def test_each_forgery_has_a_reason_of_its_own() -> None:
+    assert len({each.code for each in FORGERIES}) == len(FORGERIES)
+    assert {each.kind for each in FORGERIES} == set(KINDS)
+    told = (CHECKOUT / "docs" / "submitting.md").read_text(encoding="utf-8")
+    assert [each.code for each in FORGERIES if f"| `{each.code}` |" not in told] == []
