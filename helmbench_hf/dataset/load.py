@@ -219,7 +219,8 @@ def _checked(folder: Path, split: str, entry: Any, hashed: Callable[[bytes], Non
     path = _path(folder, split, entry)
     own, count = hashlib.sha256(), 0
     try:
-        for batch in parquet.ParquetFile(path).iter_batches(BATCH):
+        # buffered in advance, every row group that was read would be held until the last one is
+        for batch in parquet.ParquetFile(path, pre_buffer=False).iter_batches(BATCH):
             for row in batch.to_pylist():
                 line = canonical_line(row)
                 own.update(line)
