@@ -85,7 +85,7 @@ def merge(out: Path, runs: Sequence[Path]) -> Merged:
         together = _together([stored, *(part.answers for part in parts)])
         target.write_manifest({**manifest, **{name: old[name] for name in ("engine",) if name in old}})
         added = _append(target.completions, stored, together)
-        record_reasoning(target)
+        record_reasoning(target, Journal.read(target.completions))
         judges, left_out = _merge_judgments([part.folder for part in parts], target)
     return Merged(len(together), added, _open(target, parts), judges, left_out)
 

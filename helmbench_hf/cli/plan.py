@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -90,31 +90,28 @@ def _figures(ask: Ask, prepared: Prepared, block_size: int, rate: float | None) 
     else:
         window = ask.engine.max_model_len or context_length(ask.engine.model, ask.engine.revision) or DEFAULT_WINDOW
     talks = prepared.conversations(ask.settings, {})
-    later: dict[str, list[int]] = {}
 
-    def requests() -> Iterator[Request]:
-        for request in talks.first_turns():
-            if turns := talks.later(request):
-                later[request.key] = [prepared.model.template.count(turn) + 16 for turn in turns]
-            yield request
+    def later(request: Request) -> list[int]:
+        return [prepared.model.template.count(turn) + 16 for turn in talks.later(request)]
 
     engines = ask.engine.replicas or 1
     speed = Speed(prefill=10 * rate * engines, answer=rate * engines) if rate else None
     reasoning = ask.settings.thinking_tokens
     made = make_plan(
-        requests(),
+        talks.first_turns(),
         max_model_len=window or sys.maxsize,
         block_size=block_size,
         later=later,
         speed=speed,
         thinking_tokens=reasoning,
     )
+    counted = _counted(prepared.cases)
     return {
-        "dataset": asdict(prepared.loaded.identity),
+        "dataset": asdict(prepared.identity),
         "model": prepared.model.identity.as_row(),
         "chat template": asdict(prepared.model.template.facts),
         "thinking tokens": ask.settings.thinking_tokens,
-        "constrained answers": 0 if ask.settings.free_form else _constrained(prepared.cases) * ask.settings.draws,
+        "constrained answers": 0 if ask.settings.free_form else counted.constrained * ask.settings.draws,
         "preset": ask.preset,
         "unlike the preset": _unlike(ask, prepared),
         "context window": window,
@@ -123,16 +120,36 @@ def _figures(ask: Ask, prepared: Prepared, block_size: int, rate: float | None) 
         "shard": ask.shard,
         "repeats": ask.settings.draws,
         "cases": len(prepared.cases),
-        "modes": dict(Counter(case.mode for case in prepared.cases)),
+        "modes": dict(counted.modes),
         "answers": talks.planned_turns,
-        "judge calls per judge, at most": judge_calls(prepared.cases) * ask.settings.draws,
+        "judge calls per judge, at most": counted.judge_calls * ask.settings.draws,
         **_plan_row(made),
         **(dict.fromkeys(COUNTED_BY_SERVER) if by_server else {}),
     }
 
 
-def _constrained(cases: Sequence[Case]) -> int:
-    return sum(len(case.turns) for case in cases if case.response_schema)
+@dataclass(slots=True)
+class _Counted:
+    """What the cases alone say of one answer each."""
+
+    modes: Counter[str] = field(default_factory=Counter)
+    constrained: int = 0
+    """Answers that are held to a schema."""
+    judge_calls: int = 0
+    """Criteria to be judged if every answer is usable: each once per graded turn."""
+
+
+def _counted(cases: Iterable[Case]) -> _Counted:
+    """Count in one pass: cases come from disk."""
+    found = _Counted()
+    for case in cases:
+        found.modes[case.mode] += 1
+        if case.response_schema:
+            found.constrained += len(case.turns)
+        grading = case.grading
+        judged = {*grading.criteria, *grading.vetoes, *grading.reported, *filter(None, [grading.contrast])}
+        found.judge_calls += len(judged) * len(grading.turns)
+    return found
 
 
 def _unlike(ask: Ask, prepared: Prepared) -> list[str]:
@@ -144,15 +161,6 @@ def _unlike(ask: Ask, prepared: Prepared) -> list[str]:
 
     slug = ask.preset["preset"].partition("@")[0]
     return differences(load_presets().models[slug], prepared.model.template.facts)
-
-
-def judge_calls(cases: Sequence[Case]) -> int:
-    """Criteria to be judged if every answer is usable: each once per graded turn."""
-    return sum(
-        len({*c.grading.criteria, *c.grading.vetoes, *c.grading.reported, *filter(None, [c.grading.contrast])})
-        * len(c.grading.turns)
-        for c in cases
-    )
 
 
 def _plan_row(made: Plan) -> dict[str, Any]:

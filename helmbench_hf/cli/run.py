@@ -82,12 +82,14 @@ def ours() -> tuple[type[Exception], ...]:
     from helmbench_hf.content.load import ContentError
     from helmbench_hf.dataset.load import DatasetError
     from helmbench_hf.demo_model import DemoModelError
+    from helmbench_hf.disk_table import DiskTableError
     from helmbench_hf.inference.engine import EngineError
     from helmbench_hf.inference.journal import JournalError
     from helmbench_hf.run_folder import RunError
     from helmbench_hf.scoring.verdicts import ScoringError
 
-    return ContentError, DatasetError, DemoModelError, EngineError, JournalError, RunError, ScoringError, ValueError
+    ours = ContentError, DatasetError, DemoModelError, DiskTableError, EngineError, JournalError, RunError, ScoringError
+    return *ours, ValueError
 
 
 def pairs(options: list[str] | None) -> dict[str, Any]:

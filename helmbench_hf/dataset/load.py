@@ -6,11 +6,11 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset import shards
@@ -45,6 +45,19 @@ class DatasetIdentity:
     """Whether the content is a holdout that is not published (docs/holdout.md)."""
 
 
+class Cases(Protocol):
+    """Cases that can be counted and gone through again: a tuple, or a `CaseStore`."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Case]: ...
+
+
+Kept = TypeVar("Kept", bound=Cases)
+Keep = Callable[[Iterator[Case]], Kept]
+"""Puts cases away as they come."""
+
+
 @dataclass(frozen=True, slots=True)
 class CaseSet:
     """The cases of a design, with their identity."""
@@ -60,10 +73,26 @@ def load_cases(design: str = "core", source: str | None = None, revision: str | 
     `helmbench/v1`, for which `revision` (a tag or commit) is required. A folder that has the form of a Hub id is refused: it
     is written `./helmbench/v1`, and the Hub's dataset `hf://datasets/helmbench/v1`. Raises DatasetError in sentences.
     """
+    return CaseSet(*read_cases(tuple, design, source, revision, shared={}))
+
+
+def read_cases(
+    keep: Keep[Kept],
+    design: str,
+    source: str | None = None,
+    revision: str | None = None,
+    *,
+    shared: dict[Any, Any] | None = None,
+) -> tuple[Kept, DatasetIdentity]:
+    """What `keep` makes of the cases as they are read, and their identity. Source and errors are those of `load_cases`.
+
+    `keep` goes through them to the end: the content of a table is known to be right behind its last row. `shared`: see
+    `case_of`.
+    """
     if design not in CASE_CONFIGS:
         raise DatasetError(f"there is no design {design!r}; choose one of {', '.join(CASE_CONFIGS)}")
     if source is None:
-        return _embedded(design)
+        return _embedded(keep, design, shared)
     repo = source.removeprefix(HUB)
     if Path(source).is_dir():
         if _HUB_ID.fullmatch(source):
@@ -71,17 +100,17 @@ def load_cases(design: str = "core", source: str | None = None, revision: str | 
                 f"the folder {source} hides the dataset of that name on the Hub; write ./{source} for the folder, or "
                 f"{HUB}{source} for the Hub"
             )
-        return _from_folder(design, Path(source), source)
+        return _from_folder(keep, design, Path(source), source, shared)
     if not _HUB_ID.fullmatch(repo):
         raise DatasetError(f"{source} is neither a folder nor a Hub id such as helmbench/v1; correct --dataset")
     if revision is None:
         raise DatasetError(f"name the version of {repo} with --revision (a tag such as v1.0.0 or a commit)")
     if not _REVISION.fullmatch(revision):
         raise DatasetError(f"{revision!r} is no tag, branch or commit; give --revision one such as v1.0.0")
-    return _from_hub(design, repo, revision)
+    return _from_hub(keep, design, repo, revision, shared)
 
 
-def _embedded(design: str) -> CaseSet:
+def _embedded(keep: Keep[Kept], design: str, shared: dict[Any, Any] | None) -> tuple[Kept, DatasetIdentity]:
     from helmbench_hf.dataset.build import by_split
     from helmbench_hf.dataset.rows import case_row
 
@@ -98,7 +127,7 @@ def _embedded(design: str) -> CaseSet:
         content_sha256=content_sha256(rows),
         source="embedded",
     )
-    return CaseSet(tuple(case_of(row) for row in rows), identity)
+    return keep(case_of(row, shared) for row in rows), identity
 
 
 @cache
@@ -110,7 +139,9 @@ def _designs_of(root: Path) -> dict[str, list[Case]]:
     return designs(default_benchmark(), expand(default_benchmark()))
 
 
-def _from_hub(design: str, repo: str, revision: str) -> CaseSet:
+def _from_hub(
+    keep: Keep[Kept], design: str, repo: str, revision: str, shared: dict[Any, Any] | None
+) -> tuple[Kept, DatasetIdentity]:
     """`snapshot_download` honors the revision offline too; `load_dataset` does not (research/hf.md, 1.3)."""
     from huggingface_hub import snapshot_download
 
@@ -121,10 +152,10 @@ def _from_hub(design: str, repo: str, revision: str) -> CaseSet:
             f"{repo} at {revision} could not be fetched ({type(error).__name__}); check the name, the revision and the network, "
             "or leave --dataset out to use the copy inside the package"
         ) from error
-    found = _from_folder(design, folder, f"{repo}@{folder.name}")
-    if _VERSION_TAG.fullmatch(revision) and revision != f"v{found.identity.version}":
-        raise DatasetError(f"{repo} at {revision} holds version {found.identity.version}; its tag was moved, do not use it")
-    return found
+    kept, identity = _from_folder(keep, design, folder, f"{repo}@{folder.name}", shared)
+    if _VERSION_TAG.fullmatch(revision) and revision != f"v{identity.version}":
+        raise DatasetError(f"{repo} at {revision} holds version {identity.version}; its tag was moved, do not use it")
+    return kept, identity
 
 
 def hub_errors() -> tuple[type[Exception], ...]:
@@ -146,20 +177,17 @@ def check_folder(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _from_folder(design: str, folder: Path, shown: str) -> CaseSet:
+def _from_folder(
+    keep: Keep[Kept], design: str, folder: Path, shown: str, shared: dict[Any, Any] | None
+) -> tuple[Kept, DatasetIdentity]:
     manifest = _manifest(folder)
     splits = manifest["configs"].get(design)
     if not splits:
         raise DatasetError(f"{folder} holds no design {design}; it has {', '.join(manifest['configs'])}")
     if not isinstance(splits, dict):
         raise DatasetError(f"{folder}/manifest.json does not describe {design}; download or build the dataset again")
-    whole, shared = hashlib.sha256(), dict[Any, Any]()
-    try:
-        cases = tuple(
-            case_of(row, shared) for split, entry in splits.items() for row in _checked(folder, split, entry, whole.update)
-        )
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DatasetError(f"the rows of {folder} are of another version of helmbench ({error}); install that one") from error
+    whole = hashlib.sha256()
+    kept = keep(_decoded(folder, splits, whole.update, shared))
     identity = DatasetIdentity(
         name=manifest["name"],
         design=design,
@@ -169,7 +197,18 @@ def _from_folder(design: str, folder: Path, shown: str) -> CaseSet:
         source=shown,
         private=manifest.get("private") is True,
     )
-    return CaseSet(cases, identity)
+    return kept, identity
+
+
+def _decoded(
+    folder: Path, splits: Mapping[str, Any], hashed: Callable[[bytes], None], shared: dict[Any, Any] | None
+) -> Iterator[Case]:
+    try:
+        for split, entry in splits.items():
+            for row in _checked(folder, split, entry, hashed):
+                yield case_of(row, shared)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DatasetError(f"the rows of {folder} are of another version of helmbench ({error}); install that one") from error
 
 
 def _checked(folder: Path, split: str, entry: Any, hashed: Callable[[bytes], None]) -> Iterator[Row]:
@@ -180,7 +219,8 @@ def _checked(folder: Path, split: str, entry: Any, hashed: Callable[[bytes], Non
     path = _path(folder, split, entry)
     own, count = hashlib.sha256(), 0
     try:
-        for batch in parquet.ParquetFile(path).iter_batches(BATCH):
+        # buffered in advance, every row group that was read would be held until the last one is
+        for batch in parquet.ParquetFile(path, pre_buffer=False).iter_batches(BATCH):
             for row in batch.to_pylist():
                 line = canonical_line(row)
                 own.update(line)
@@ -219,19 +259,32 @@ def _manifest(folder: Path) -> dict[str, Any]:
     raise DatasetError(f"{folder}/manifest.json lacks its identity; build the dataset again")
 
 
-def select(cases: tuple[Case, ...], only: str | None, limit: int | None, shard: str | None = None) -> tuple[Case, ...]:
+def select(cases: Iterable[Case], only: str | None, limit: int | None, shard: str | None = None) -> tuple[Case, ...]:
     """The cases whose code is `only`, or continues it, the first `limit` of them; commas stand between several.
 
     `shard`: of these, the part `i/n` (`dataset/shards.py`). DatasetError where none is left, ValueError where `shard` is none.
     """
-    prefixes = tuple(f"{part.strip().rstrip('-')}-" for part in only.split(",")) if only else ("",)
-    chosen = tuple(case for case in cases if f"{case.code}-".startswith(prefixes))[:limit]
+    return select_into(tuple, cases, only, limit, shard)
+
+
+def select_into(keep: Keep[Kept], cases: Iterable[Case], only: str | None, limit: int | None, shard: str | None = None) -> Kept:
+    """What `keep` makes of the cases that `select` takes; `cases` are gone through once, to the end."""
+    chosen = keep(_named(cases, only, limit))
     if not chosen:
         raise DatasetError(f"no case starts with {only}; `helmbench cases` lists them")
     if shard is None:
         return chosen
-    part = shards.shard(chosen, shards.Shard.parse(shard))
+    part = keep(shards.members(chosen, shards.Shard.parse(shard)))
     if not part:
         most = len(shards.groups(chosen))
         raise DatasetError(f"shard {shard} is empty: what shares a prefix stays together, so {most} shards hold all there is")
     return part
+
+
+def _named(cases: Iterable[Case], only: str | None, limit: int | None) -> Iterator[Case]:
+    prefixes = tuple(f"{part.strip().rstrip('-')}-" for part in only.split(",")) if only else ("",)
+    taken = 0
+    for case in cases:
+        if (limit is None or taken < limit) and f"{case.code}-".startswith(prefixes):
+            taken += 1
+            yield case

@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -43,6 +44,8 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",
 _EMPTY = {"control_present": "bool", "blind_agree": "int"}
 """Types of columns that are no text and may hold nothing."""
 _COLUMNS = tuple(field.name for field in dataclasses.fields(Case))
+GRADINGS = 1024
+"""Gradings that are kept as they were read: `full` has less than half as many."""
 _COMMON = ("license", "canary", "version")
 
 
@@ -70,18 +73,16 @@ def case_row(case: Case, benchmark: Benchmark) -> Row:
 def case_of(row: Row, shared: dict[Any, Any] | None = None) -> Case:
     """The case that a row holds; ValueError where a column is missing.
 
-    `shared` lends the texts of earlier cases to later ones and grows: prompts, messages and gradings of many cases are the
-    same few.
+    `shared` lends the texts of earlier cases to later ones and grows: prompts and messages of many cases are the same few.
+    Without it nothing is kept but some gradings.
     """
     if missing := [name for name in _COLUMNS if name not in row]:
         raise ValueError(f"the row lacks the columns {', '.join(missing)}")
-    known = {} if shared is None else shared
     values: Row = {name: tuple(row[name]) if name in ("turns", "trust_dimensions") else row[name] for name in _COLUMNS}
-    text: str = values.pop("grading")
-    if (grading := known.get(("grading", text))) is None:
-        grading = known["grading", text] = _grading(json.loads(text))
-    same: Row = {name: known.setdefault(_sort(value), value) for name, value in values.items()}
-    return Case(**same, grading=grading)
+    grading = _grading(values.pop("grading"))
+    if shared is not None:
+        values = {name: shared.setdefault(_sort(value), value) for name, value in values.items()}
+    return Case(**values, grading=grading)
 
 
 def _sort(value: Any) -> Any:
@@ -89,7 +90,9 @@ def _sort(value: Any) -> Any:
     return value if isinstance(value, str | tuple) else (type(value), value)
 
 
-def _grading(values: Row) -> Grading:
+@lru_cache(GRADINGS)
+def _grading(text: str) -> Grading:
+    values: Row = json.loads(text)
     frozen: Row = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     frozen["task_key"] = tuple((path, expected) for path, expected in values["task_key"])
     return Grading(**frozen)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -48,8 +48,15 @@ def groups(cases: Iterable[Case]) -> dict[str, int]:
     return dict(found)
 
 
-def shard(cases: Sequence[Case], wanted: Shard) -> tuple[Case, ...]:
+def shard(cases: Iterable[Case], wanted: Shard) -> tuple[Case, ...]:
+    """The cases of one shard, in their order: `members` at once."""
+    return tuple(members(cases, wanted))
+
+
+def members(cases: Iterable[Case], wanted: Shard) -> Iterator[Case]:
     """The cases of one shard, in their order; every case is in exactly one of the n, whatever the order of `cases`.
+
+    `cases` are gone through twice.
 
     Two shards differ by at most the largest group in their number of answers. One is empty where there are fewer groups
     than shards.
@@ -60,4 +67,4 @@ def shard(cases: Sequence[Case], wanted: Shard) -> tuple[Case, ...]:
         # always to the lightest shard: no shard is ahead of another by more than the last group that it took
         home[group] = lightest = loads.index(min(loads))
         loads[lightest] += sizes[group]
-    return tuple(case for case in cases if home[prefix_group(case)] == wanted.number - 1)
+    return (case for case in cases if home[prefix_group(case)] == wanted.number - 1)

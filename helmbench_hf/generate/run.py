@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 from helmbench_hf import __version__
-from helmbench_hf.dataset.load import CaseSet, load_cases, select
+from helmbench_hf.dataset.load import DatasetIdentity, read_cases, select_into
+from helmbench_hf.dataset.store import CaseStore
 from helmbench_hf.generate.turns import Conversations, History, Settings
 from helmbench_hf.inference.counting import Counting, Listener
 from helmbench_hf.inference.drive import drive
@@ -64,8 +65,8 @@ class Ask:
 class Prepared:
     """Everything that is known before a weight is loaded; made without torch."""
 
-    cases: tuple[Case, ...]
-    loaded: CaseSet
+    cases: CaseStore
+    identity: DatasetIdentity
     model: KnownModel
 
     def conversations(self, settings: Settings, stored: Mapping[str, Completion]) -> Conversations:
@@ -78,15 +79,18 @@ def prepare(ask: Ask, model: KnownModel | None = None) -> Prepared:
 
     `model`: what is known of it, where the engine of `ask` does not say it.
     """
-    loaded = load_cases(ask.design, ask.dataset, ask.revision)
-    return Prepared(select(loaded.cases, ask.only, ask.limit, ask.shard), loaded, model or know(ask.engine))
+
+    def keep(cases: Iterator[Case]) -> CaseStore:
+        return select_into(CaseStore, cases, ask.only, ask.limit, ask.shard)
+
+    return Prepared(*read_cases(keep, ask.design, ask.dataset, ask.revision), model or know(ask.engine))
 
 
 def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
     """What the run records before its engine starts."""
     return {
         "helmbench": __version__,
-        "dataset": asdict(prepared.loaded.identity),
+        "dataset": asdict(prepared.identity),
         "selection": {"only": ask.only, "limit": ask.limit, "shard": ask.shard, "cases": len(prepared.cases)},
         "model": prepared.model.identity.as_row(),
         "chat": asdict(prepared.model.template.facts),
@@ -177,7 +181,7 @@ def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[
     work = None if ask.reuse == "only" else talks.missing()
     reporter.emit({"event": "planned", "turns": talks.planned_turns, "stored": len(stored), "open": len(work or ())})
     if not work:
-        record_reasoning(folder)
+        record_reasoning(folder, stored)
         _record_history(folder, talks.history(stored), reporter)
         return None
     with Journal.open(folder.completions, "generate") as journal:  # before the weights: a folder may be read-only
@@ -198,15 +202,16 @@ def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[
             counter.count(completion)
 
         driven = drive(engine, work, talks.follow_up, save, stop=reporter.stopping, saved=journal.written)
-    record_reasoning(folder)
-    _record_history(folder, talks.history(Journal.read(folder.completions)), reporter)
+    stored = Journal.read(folder.completions)
+    record_reasoning(folder, stored)
+    _record_history(folder, talks.history(stored), reporter)
     reporter.emit({"event": "end", "stopped": driven.stopped, "retried": driven.retried, **counter.totals()})
     return None
 
 
-def record_reasoning(folder: RunFolder) -> None:
-    """Add to the manifest how many answers came without reasoning, after it, and never because it did not end."""
-    counted = Counter(reasoning_state(completion) for completion in Journal.read(folder.completions).values())
+def record_reasoning(folder: RunFolder, stored: Mapping[str, Completion]) -> None:
+    """Add to the manifest how many of the run's answers came without reasoning, after it, and never because it did not end."""
+    counted = Counter(reasoning_state(completion) for completion in stored.values())
     folder.write_manifest({**folder.manifest(), "reasoning": {state: counted[state] for state in get_args(ReasoningState)}})
 
 

@@ -5,15 +5,19 @@ What is stored is walked through first, so that a resume asks only for what is m
 
 from __future__ import annotations
 
-from collections import defaultdict
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from helmbench_hf.dataset.shards import prefix_group
+from helmbench_hf.dataset.store import CaseStore
+from helmbench_hf.disk_table import DiskTables
 from helmbench_hf.inference.chat import Chat, ChatError
 from helmbench_hf.inference.engine import Message, Request, Sampling
-from helmbench_hf.inference.keys import KeyContext, request_key, turn_key
+from helmbench_hf.inference.keys import KeyContext, request_key, text_sha, turn_key
 from helmbench_hf.inference.plan import depth_first, place
 from helmbench_hf.records import Case, Completion
 
@@ -90,6 +94,8 @@ def opening(case: Case, turn: int) -> tuple[object, ...]:
 
 Talk = tuple[Case, int]
 """A conversation: a case and its draw."""
+TOGETHER = 512
+"""Requests of one group that are rendered and put in order at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +116,27 @@ class Asked:
 class InOrder:
     """One request a conversation, in the order of the prefix tree: by token, and by text where a server has the tokens.
 
-    Requests are made when they are asked for, one group at a time: the prompts of a whole run would not fit in memory.
-    A group's conversations have one system text, so that prompts of two groups part before their messages begin.
+    Requests are made when they are asked for, at most `TOGETHER` of one group at a time: the prompts of a whole run would not
+    fit in memory. A group's conversations have one system text, so that prompts of two groups part before their messages begin;
+    within a larger group only what follows that text is out of order.
     """
 
-    groups: Sequence[Sequence[Talk]]
-    make: Callable[[Talk], Request]
+    groups: Sequence[int]
+    requests: Callable[[int], Iterator[Request]]
+    """The requests of a group, made as they are asked for; at least one."""
+    size: int
 
     def __len__(self) -> int:
-        return sum(map(len, self.groups))
+        return self.size
 
     def __iter__(self) -> Iterator[Request]:
-        for group in sorted(self.groups, key=lambda group: place(self.make(group[0]))):
-            yield from depth_first(map(self.make, group))
+        order = DiskTables("CREATE TABLE firsts (tokens BLOB, texts BLOB, key TEXT, number INTEGER)")
+        for number in self.groups:
+            order.run("INSERT INTO firsts VALUES (?, ?, ?, ?)", (*place(next(self.requests(number))), number))
+        for (number,) in order.rows("SELECT number FROM firsts ORDER BY tokens, texts, key"):
+            requests = self.requests(number)
+            while together := depth_first(islice(requests, TOGETHER)):
+                yield from together
 
 
 class Conversations:
@@ -139,41 +153,49 @@ class Conversations:
         """`stored`: the answers that exist, by key; their turns are not asked for again."""
         self._template, self._context, self._settings, self._stored = template, context, settings, stored
         self._turns: dict[str, Turn] = {}  # those that another may follow, by name: conversations can share keys
-        self._groups: dict[str, list[Case]] = defaultdict(list)
-        for case in cases:
-            self._groups[case.system].append(case)
+        self._cases = CaseStore.of(cases)
 
-    @property
+    @cached_property
     def planned_turns(self) -> int:
         """Answers that a whole run holds."""
+        # digests, because a group's texts need not fit in memory; the system text is the group's own
         asked = (
-            {opening(case, number) for case in group for number in range(1, len(case.turns) + 1)}
-            for group in self._groups.values()
+            {
+                text_sha(repr(opening(case, number)[1:]))
+                for case in self._cases.group(group)
+                for number in range(1, len(case.turns) + 1)
+            }
+            for group in self._cases.groups()
         )
         return sum(map(len, asked)) * self._settings.draws
 
     def missing(self) -> InOrder:
         """The next unanswered turn of every conversation."""
-        found = ([talk for talk in self._talks(group) if self._open(self._first(talk))] for group in self._groups.values())
-        return InOrder([group for group in found if group], self._unanswered)
+        if not self._stored:
+            return self._all(self._unanswered)
+        groups, size = array("Q"), 0
+        for group in self._cases.groups():
+            if found := sum(self._open(self._first(talk)) is not None for talk in self._talks(self._cases.group(group))):
+                groups.append(group)
+                size += found
+        return InOrder(groups, self._unanswered, size)
 
     def reached(self) -> Iterator[Asked]:
         """Every turn that the stored answers lead to, answered or not, conversation by conversation; nothing is rendered."""
-        for group in self._groups.values():
-            for talk in self._talks(group):
-                asked: Asked | None = self._first(talk)
-                while asked is not None:
-                    yield asked
-                    completion = self._stored.get(asked.key)
-                    asked = None if completion is None else self._next(asked, completion)
+        for talk in self._talks(self._cases):
+            asked: Asked | None = self._first(talk)
+            while asked is not None:
+                yield asked
+                completion = self._stored.get(asked.key)
+                asked = None if completion is None else self._next(asked, completion)
 
     def first_turns(self) -> InOrder:
         """Every conversation's first request, answered or not; for plans."""
-        return InOrder([self._talks(group) for group in self._groups.values()], lambda talk: self._request(self._first(talk)))
+        return self._all(lambda group: (self._request(self._first(talk)) for talk in self._talks(self._cases.group(group))))
 
     def later(self, request: Request) -> tuple[str, ...]:
-        """What the person will write after this turn."""
-        turn = self._turns.get(request.name)
+        """What the person will write after this turn. Asked once for a request, and forgotten."""
+        turn = self._turns.pop(request.name, None)
         return turn.case.turns[turn.number :] if turn else ()
 
     def follow_up(self, request: Request, completion: Completion) -> Request | None:
@@ -190,9 +212,8 @@ class Conversations:
     def history(self, stored: Mapping[str, Completion]) -> History:
         """Count how the prompts of later turns carry the turns before; every answered conversation is rendered once more."""
         found = History()
-        for group in self._groups.values():
-            for talk in self._talks(case for case in group if len(case.turns) > 1):
-                self._follow(self._first(talk), stored, found)
+        for talk in self._talks(case for case in self._cases if len(case.turns) > 1):
+            self._follow(self._first(talk), stored, found)
         return found
 
     def _follow(self, asked: Asked, stored: Mapping[str, Completion], found: History) -> None:
@@ -208,13 +229,16 @@ class Conversations:
                     found.answer_changed += 1
             asked, tokens = after, following
 
-    def _talks(self, cases: Iterable[Case]) -> list[Talk]:
-        return [(case, draw) for case in cases for draw in range(self._settings.draws)]
+    def _talks(self, cases: Iterable[Case]) -> Iterator[Talk]:
+        return ((case, draw) for case in cases for draw in range(self._settings.draws))
 
-    def _unanswered(self, talk: Talk) -> Request:
-        asked = self._open(self._first(talk))
-        assert asked is not None, "only open conversations are listed"
-        return self._request(asked)
+    def _all(self, requests: Callable[[int], Iterator[Request]]) -> InOrder:
+        return InOrder(array("Q", self._cases.groups()), requests, len(self._cases) * self._settings.draws)
+
+    def _unanswered(self, group: int) -> Iterator[Request]:
+        for talk in self._talks(self._cases.group(group)):
+            if (asked := self._open(self._first(talk))) is not None:
+                yield self._request(asked)
 
     def _open(self, asked: Asked | None) -> Asked | None:
         """Go on from a turn to the first one without a stored answer; None where there is none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,16 +61,16 @@ def make_plan(
     *,
     max_model_len: int,
     block_size: int,
-    later: Mapping[str, Sequence[int]] | None = None,
+    later: Callable[[Request], Sequence[int]] = lambda request: (),
     speed: Speed | None = None,
     thinking_tokens: int = 0,
 ) -> Plan:
     """Plan first-turn requests, which come in the order of the prefix tree (`depth_first`) and are looked at one by one.
 
-    `later` maps a request's key to the tokens that each later turn adds before its answer (message and template); it is
-    asked when the request comes. `block_size` is the engine's prefix-cache block in tokens: only full blocks are shared,
-    and the last token of a prompt is always computed; 0 means that the engine caches nothing. `thinking_tokens` of every
-    budget are for reasoning, which never enters the history of a later turn.
+    `later` gives the tokens that each later turn of a request's conversation adds before its answer (message and template);
+    it is asked once, when the request comes. `block_size` is the engine's prefix-cache block in tokens: only full blocks are
+    shared, and the last token of a prompt is always computed; 0 means that the engine caches nothing. `thinking_tokens` of
+    every budget are for reasoning, which never enters the history of a later turn.
     """
     rows = prompt_tokens = cached = later_tokens = answers = fresh = 0
     too_long: list[tuple[str, int]] = []
@@ -85,7 +85,7 @@ def make_plan(
         if len(request.tokens) >= max_model_len:
             too_long.append((request.name, len(request.tokens)))
             continue
-        added = (later or {}).get(request.key, ())
+        added = later(request)
         rows += len(added)
         tokens = _ids(request.tokens)
         shared = _shared(before, tokens, block_size)
@@ -120,11 +120,12 @@ def depth_first(requests: Iterable[Request]) -> list[Request]:
     return sorted(requests, key=place)
 
 
-def place(request: Request) -> tuple[bytes, list[str], str]:
-    """Where a request stands in that order."""
+def place(request: Request) -> tuple[bytes, bytes, str]:
+    """Where a request stands in that order: its tokens, its texts where it has none, its key."""
     # big-endian bytes compare as the tuples do, and much faster
     tokens = struct.pack(f">{len(request.tokens)}I", *request.tokens)
-    return tokens, [] if tokens else [message.content for message in request.messages], request.key
+    texts = "" if tokens else "\0".join(message.content for message in request.messages)
+    return tokens, texts.encode("utf-8", "surrogatepass"), request.key
 
 
 def ideal_cached(prompts: Iterable[Sequence[int]], block_size: int) -> int:

@@ -1,4 +1,4 @@
-"""A line of the journal, and the completions of a journal that stay on disk: in memory are their keys and where they stand.
+"""A line of the journal, and the completions of a journal that stay on disk, as do their keys and where they stand.
 
 A line is `{"v":1,"sha":"<16 hex>","row":{...}}`; `sha` is the head of the SHA-256 of `[v, row]` as canonical JSON.
 """
@@ -9,11 +9,12 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from helmbench_hf.disk_table import DiskTables
 from helmbench_hf.inference.keys import canonical
 from helmbench_hf.records import Completion
 
@@ -24,8 +25,8 @@ _ROW = b'","row":'
 _SHA = 16
 _CHUNK = 4096
 """Bytes of one look at a line; most lines fit."""
-_OFFSET_BITS = 48
-"""A place is one number: the segment's above the offset in it."""
+_OFFSET_BITS = 40
+"""A place is one number of 63 bits: the segment's above the offset in it, which counts to a terabyte."""
 
 
 class JournalError(RuntimeError):
@@ -139,12 +140,45 @@ def place_of(number: int, offset: int) -> int:
     return number << _OFFSET_BITS | offset
 
 
-class Stored(Mapping[str, Completion]):
-    """Completions by key, read from disk whenever one is asked for: about 250 bytes each in memory, whatever their text."""
+class Places(MutableMapping[str, int]):
+    """Where the completion of a key stands. Keys are kept whole and on disk: no number of them fills the memory."""
 
-    def __init__(self, segments: Segments, places: dict[str, int] | None = None) -> None:
+    def __init__(self) -> None:
+        self._table = DiskTables("CREATE TABLE places (key TEXT PRIMARY KEY, place INTEGER NOT NULL) WITHOUT ROWID")
+        self._count = 0
+
+    def __getitem__(self, key: str) -> int:
+        place: int | None = self._table.one("SELECT place FROM places WHERE key = ?", (key,))
+        if place is None:
+            raise KeyError(key)
+        return place
+
+    def __setitem__(self, key: str, place: int) -> None:
+        if self._table.run("INSERT OR IGNORE INTO places VALUES (?, ?)", (key, place)):
+            self._count += 1
+        else:
+            self._table.run("UPDATE places SET place = ? WHERE key = ?", (place, key))
+
+    def __delitem__(self, key: str) -> None:
+        if not self._table.run("DELETE FROM places WHERE key = ?", (key,)):
+            raise KeyError(key)
+        self._count -= 1
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys in the order of their places; what changes meanwhile changes nothing in it."""
+        # ordered, so that SQLite has found all of them before it gives the first
+        return (key for (key,) in self._table.rows("SELECT key FROM places ORDER BY place"))
+
+    def __len__(self) -> int:
+        return self._count
+
+
+class Stored(Mapping[str, Completion]):
+    """Completions by key, read from disk whenever one is asked for."""
+
+    def __init__(self, segments: Segments) -> None:
         self.segments = segments
-        self.places: dict[str, int] = {} if places is None else places
+        self.places = Places()
 
     def __getitem__(self, key: str) -> Completion:
         place = self.places[key]
@@ -209,4 +243,9 @@ class Records(Stored):
 
     def everything(self) -> Stored:
         """Answers and engine failures by key."""
-        return Stored(self.segments, {**self.failures.places, **self.places}) if self.failures else self
+        if not self.failures:
+            return self
+        together = Stored(self.segments)
+        for each in (self.failures, self):
+            together.places.update(each.places)
+        return together

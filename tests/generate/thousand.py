@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from helmbench_hf.dataset.load import CaseSet, load_cases
+from helmbench_hf.dataset.load import load_cases
 from helmbench_hf.generate import run as stage
 from helmbench_hf.generate.run import Ask, child
 from helmbench_hf.generate.turns import Settings
@@ -46,7 +46,7 @@ def ask(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
     """A thousand short cases and a tiny model that breaks on one of them."""
     like = load_cases("smoke")
     cases = tuple(_case(like.cases[0], number) for number in range(1000))
-    monkeypatch.setattr(stage, "load_cases", lambda *_: CaseSet(cases, like.identity))
+    monkeypatch.setattr(stage, "read_cases", lambda keep, *_: (keep(iter(cases)), like.identity))
     model = tiny_checkpoint(folder / "tiny", TEMPLATE, WINDOW)
     spec = EngineSpec.parse(f"vllm:{model}", dtype="float32", max_num_seqs=128)
     return Ask(run=str(folder / "run"), engine=spec, settings=Settings(free_form=True))

@@ -47,7 +47,13 @@ def test_a_plan_by_hand() -> None:
         request([9] * 100, "long"),
         replace(request([], "broken"), refusal="The template breaks."),
     ]
-    plan = make_plan(rows, max_model_len=100, block_size=16, later={"b": (5, 7)}, speed=Speed(prefill=10, answer=5))
+    plan = make_plan(
+        rows,
+        max_model_len=100,
+        block_size=16,
+        later=lambda each: (5, 7) if each.key == "b" else (),
+        speed=Speed(prefill=10, answer=5),
+    )
     assert plan.prompt_tokens == 66
     assert plan.cached_tokens == 32
     assert plan.cached_fraction == pytest.approx(32 / 66)
@@ -61,10 +67,10 @@ def test_a_plan_by_hand() -> None:
 
 
 def test_conversations_that_might_outgrow_the_context_are_named() -> None:
-    plan = make_plan([request([1] * 50, "c", budget=40)], max_model_len=100, block_size=0, later={"c": (20,)})
+    plan = make_plan([request([1] * 50, "c", budget=40)], max_model_len=100, block_size=0, later=lambda _: (20,))
     assert plan.may_outgrow == (("c", 110),)
     rows = [request([1] * 50, "c", budget=40)]
-    thinks = make_plan(rows, max_model_len=100, block_size=0, later={"c": (20,)}, thinking_tokens=30)
+    thinks = make_plan(rows, max_model_len=100, block_size=0, later=lambda _: (20,), thinking_tokens=30)
     assert (thinks.may_outgrow, thinks.later_prompt_tokens) == ((), 50 + 10 + 20), "reasoning never enters the history"
     assert thinks.answer_tokens == plan.answer_tokens
     assert plan.seconds is None

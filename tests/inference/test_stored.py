@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from helmbench_hf.inference.journal import Journal, JournalError
+from helmbench_hf.inference.stored import Places, place_of
 from helmbench_hf.records import Completion
 
 
@@ -40,3 +43,46 @@ def test_a_journal_that_was_rewritten_is_a_sentence(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"as it was", b"otherwise"))
     with pytest.raises(JournalError, match="has changed since it was read"):
         stored["a"]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 2**62) | st.none())))
+def test_places_are_those_of_a_dictionary(steps: list[tuple[str, int | None]]) -> None:
+    places, known = Places(), dict[str, int]()
+    for key, place in steps:
+        if place is None:
+            assert places.pop(key, None) == known.pop(key, None)
+        else:
+            places[key] = known[key] = place
+        assert (len(places), dict(places)) == (len(known), known)
+        assert ("g" in places, places.get(key)) == (False, known.get(key))
+    assert list(places.values()) == sorted(known.values()), "in the order of places"
+
+
+def test_places_may_change_while_they_are_gone_through() -> None:
+    places = Places()
+    places.update({str(number): number for number in range(2000)})
+    seen = []
+    for key in places:
+        seen.append(key)
+        places[f"{key}+"] = places.pop(key) + 1
+    assert (seen, len(places)) == ([str(number) for number in range(2000)], 2000)
+
+
+def test_what_is_no_key_has_no_place() -> None:
+    with pytest.raises(KeyError):
+        Places()["a"]
+    with pytest.raises(KeyError):
+        del Places()["a"]
+
+
+def test_keys_that_begin_alike_are_two() -> None:
+    places = Places()
+    places.update({"a" * 63 + "0": 1, "a" * 63 + "1": 2, "a" * 64 + "1": 3})
+    assert sorted(places.values()) == [1, 2, 3]
+
+
+def test_places_hold_a_hundred_thousand_segments_of_a_terabyte() -> None:
+    places = Places()
+    places["a"] = place_of(99_999, 2**40 - 1)
+    assert places["a"] == place_of(99_999, 0) + 2**40 - 1
+    assert place_of(99_999, 2**40 - 1) < place_of(100_000, 0)
