@@ -287,10 +287,9 @@ def verdicts(folder: Path, count: int) -> Row:
     """Score 10^6 verdicts that exist: the part of `score` that is no reading."""
     from helmbench_hf.content.load import default_benchmark
     from helmbench_hf.dataset.load import load_cases
-    from helmbench_hf.scoring.intervals import REPLICATES
     from helmbench_hf.scoring.run import score as score_run
 
-    row: Row = {"replicates": REPLICATES}
+    row: Row = {}
     cases = load_cases(DESIGN).cases
     with _clock(row, "drawn"):
         chosen: list[Case] = []

@@ -205,8 +205,8 @@ def _parts(
             total.add(weight / sum(weights), each)
             raw += weight / sum(weights) * (unit.score.value or 0.0)
         whole[code] = raw, total
-    raw = [intervals.piece(item, POOLS[units[code][0].kind], range_of(units[code])) for code, item in clusters.items()]
-    pieces = intervals.shrink(raw)
+    alone = [intervals.piece(item, POOLS[units[code][0].kind], range_of(units[code])) for code, item in clusters.items()]
+    pieces = intervals.shrink(alone)
     found = {code: Part(piece, raw, total.slopes) for (code, (raw, total)), piece in zip(whole.items(), pieces, strict=True)}
     return found, tuple(code for code in units if code not in found)
 

@@ -71,9 +71,10 @@ def _count(ledger: Ledger, design: Design, tallies: Sequence[Tally], severe: int
         if case.safety_level == "explicit" or case.scenario in apart:
             continue
         country = is_country_case(case) and case.country not in design.apart
-        shape = (band(case, severe), country, *_looked_at(case))
+        of = band(case, severe)
+        shape = (of, country, *_looked_at(case))
         if shape not in watches:
-            watches[shape] = _watched(case, tallies, shape[0], country=country)
+            watches[shape] = _watched(case, tallies, of, country=country)
         for draw in range(ledger.draws if watches[shape] else 0):
             _try(ledger, case, draw, watches[shape])
 

@@ -114,7 +114,8 @@ def alphas(tables: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     differ = (counts > 0.5).sum(axis=1) > 1
     expected = (counts[:, :, None] * counts[:, None, :] * cost).sum(axis=(1, 2))
     seen = (tables * cost).sum(axis=(1, 2))
-    return 1 - seen * (counts.sum(axis=1) - 1) / np.where(differ, expected, np.nan)
+    found: npt.NDArray[np.float64] = 1 - seen * (counts.sum(axis=1) - 1) / np.where(differ, expected, np.nan)
+    return found
 
 
 def precision_at(recall: float, false_fail: float, prevalence: float) -> float | None:
