@@ -293,5 +293,5 @@ def _notes(manifest: Manifest, rows: Mapping[str, Completion], cited: Mapping[st
     if ended:
         found.append(f"Answers missing with a reason: {ended['refused']} refused, {ended['engine_error']} engine failures.")
     if manifest.dataset.design == "smoke":
-        found.append("The design smoke is for trying the machinery; its numbers are not shown on a board.")
+        found.append("The design smoke is for trying the machinery; its numbers are shown on a test board alone.")
     return found

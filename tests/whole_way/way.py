@@ -94,8 +94,12 @@ class Way:
         return self.root / "homes" / user
 
     def environment(self, user: str, *, offline: bool = False, checkout: Path = CHECKOUT) -> dict[str, str]:
-        """For a command of that user. The loopback is asked directly, so that the board can ask itself when it starts."""
-        own = {"PYTHONPATH": str(checkout), "HF_UPDATE_DOWNLOAD_COUNTS": "0", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+        """For a command of that user. The loopback is asked directly, so that the board can ask itself when it starts.
+
+        `datasets` would tell another host of a load, and `hf` would ask one for its own updates.
+        """
+        own = {"PYTHONPATH": str(checkout), "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+        own |= {"HF_UPDATE_DOWNLOAD_COUNTS": "0", "HF_HUB_DISABLE_UPDATE_CHECK": "1"}
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         return self.hub.environment(self.home(user), user, offline=offline, **own, **kept)
 
