@@ -30,7 +30,7 @@ def walk(*options: str, **env: str) -> subprocess.CompletedProcess[str]:
 
 def assert_whole(done: subprocess.CompletedProcess[str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("✓") == 13, done.stdout
+    assert done.stdout.count("✓") == 14, done.stdout
     said = [line.split()[0] for line in done.stdout.splitlines() if line.startswith(" " * 13)]
     assert said == list(KINDS)
 
