@@ -55,8 +55,8 @@ def of_judge(edit: Callable[[list[Any]], object]) -> Callable[[Path], Path]:
     """Edit the answers of the first judge and sign."""
 
     def make(folder: Path) -> Path:
-        [name] = [str(path.relative_to(folder)) for path in (folder / files.JUDGMENTS).iterdir()][:1]
-        return rows(name, edit)(folder)
+        first = min((folder / files.JUDGMENTS).iterdir())
+        return rows(f"{files.JUDGMENTS}/{first.name}", edit)(folder)
 
     return make
 
