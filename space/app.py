@@ -13,7 +13,7 @@ RESULTS = os.environ.get("RESULTS", "helmbench/results")
 def main() -> None:
     """Verify what is new, then serve where the Space's environment says."""
     data, reports = open_board(RESULTS, os.environ.get("RESULTS_REVISION"))
-    serve(data, reports.page, host=None)
+    serve(data, reports.page, reports.index, host=None)
 
 
 if __name__ == "__main__":

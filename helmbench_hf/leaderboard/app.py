@@ -13,7 +13,7 @@ from helmbench_hf.leaderboard import pages
 from helmbench_hf.leaderboard.data import Data
 from helmbench_hf.leaderboard.files import RejectedError
 from helmbench_hf.leaderboard.query import read_query
-from helmbench_hf.leaderboard.reports import Pages
+from helmbench_hf.leaderboard.reports import Indexes, Pages
 from helmbench_hf.report.text import plain
 from helmbench_hf.run_folder import RunError
 
@@ -26,8 +26,8 @@ OPEN = ("/", "/gradio_api/startup-events")
 HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
 
 
-def build(data: Data, reports: Pages) -> Server:
-    """The server, not yet started."""
+def build(data: Data, reports: Pages, indexes: Indexes) -> Server:
+    """The server, not yet started. `reports` and `indexes` give a run's report and its transcripts."""
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     from gradio import Server
     from starlette.responses import HTMLResponse
@@ -36,7 +36,7 @@ def build(data: Data, reports: Pages) -> Server:
         query = read_query(request.url.query)
         entry = data.entry(query.model) if query.view == "report" else None
         if entry is None:
-            status, text = pages.render(data, query)
+            status, text = pages.render(data, query, indexes)
             return HTMLResponse(text, status, {**HEADERS, "Content-Security-Policy": pages.content_policy()})
         group = data.group(entry.group)
         text = reports(entry, group.policies if group else ())
@@ -76,9 +76,11 @@ class Only:
             await send({"type": "websocket.close", "code": 1008})
 
 
-def serve(data: Data, reports: Pages, *, host: str | None = HOST, port: int | None = None, block: bool = True) -> Any:
+def serve(
+    data: Data, reports: Pages, indexes: Indexes, *, host: str | None = HOST, port: int | None = None, block: bool = True
+) -> Any:
     """Start it and give (server, address); with `block` only when it ends. `host` None: what a Space's environment says."""
-    server = build(data, reports)
+    server = build(data, reports, indexes)
     _, address, _ = server.launch(
         server_name=host,
         server_port=port,
