@@ -33,11 +33,13 @@ _FAILED = {"missed", "alarm", "failed", "veto", "truncated", "unparseable", "emp
 _TABLE = """
 CREATE TABLE cases (
   number INTEGER PRIMARY KEY, code TEXT, draw INTEGER, twin TEXT, title TEXT, chips TEXT, outcomes TEXT,
-  scenario TEXT, behavior TEXT, condition TEXT, member TEXT, body BLOB
+  scenario TEXT, behavior TEXT, condition TEXT, member TEXT
 );
+CREATE INDEX of_case ON cases (code, draw);
+CREATE TABLE bodies (number INTEGER PRIMARY KEY, body BLOB);
 CREATE TABLE words (factor TEXT, value TEXT, title TEXT, PRIMARY KEY (factor, value));
 """
-_ROWS = "INSERT INTO cases VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ROWS = "INSERT INTO cases VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +111,11 @@ def _write(table: sqlite3.Connection, entry: Transcript, twins: Mapping[str, str
         _ROWS,
         (
             code, entry.get("draw", 0) + 1, twins.get(code, ""), case["title"], json.dumps(case["chips"]),
-            f" {' '.join([*case['outcomes'], *_states(case['outcomes'])])} ", *values, zlib.compress(json.dumps(body).encode()),
+            f" {' '.join([*case['outcomes'], *_states(case['outcomes'])])} ", *values,
         ),
     )  # fmt: skip
+    # apart, so that a list is found without passing every conversation
+    table.execute("INSERT INTO bodies VALUES (last_insert_rowid(), ?)", (zlib.compress(json.dumps(body).encode()),))
 
 
 def _states(outcomes: Sequence[str]) -> list[str]:
@@ -160,7 +164,9 @@ class Index:
             row = self._one(table, query.case, query.draw)
             if row is None:
                 return None
-            twin, body = table.execute("SELECT twin, body FROM cases WHERE number = ?", (row.number,)).fetchone()
+            twin, body = table.execute(
+                "SELECT twin, body FROM cases NATURAL JOIN bodies WHERE number = ?", (row.number,)
+            ).fetchone()
             draws = int(table.execute("SELECT count(*) FROM cases WHERE code = ?", (row.code,)).fetchone()[0])
             order = (("number < ?", "DESC"), ("number > ?", "ASC"))
             before, after = (
