@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from helmbench_hf.leaderboard import pages
+from helmbench_hf.leaderboard import export, pages
 from helmbench_hf.leaderboard.data import Data
 from helmbench_hf.leaderboard.files import RejectedError
 from helmbench_hf.leaderboard.query import read_query
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from gradio import Server
 
 HOST = "127.0.0.1"
-OPEN = ("/", "/gradio_api/startup-events")
-"""Every address that answers; Gradio asks for the second when it starts. Its uploads, files and queue are closed."""
+TABLE = "/table.json"
+OPEN = ("/", TABLE, "/gradio_api/startup-events")
+"""Every address that answers; Gradio asks for the last when it starts. Its uploads, files and queue are closed."""
 HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
 
 
@@ -30,7 +31,7 @@ def build(data: Data, reports: Pages, indexes: Indexes) -> Server:
     """The server, not yet started. `reports` and `indexes` give a run's report and its transcripts."""
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     from gradio import Server
-    from starlette.responses import HTMLResponse
+    from starlette.responses import HTMLResponse, JSONResponse
 
     def answer(request: Any) -> Any:
         query = read_query(request.url.query)
@@ -43,6 +44,11 @@ def build(data: Data, reports: Pages, indexes: Indexes) -> Server:
         # the report brings a policy of its own, which names its script by hash
         return HTMLResponse(text, 200, {**HEADERS, "Content-Security-Policy": pages.FRAMES})
 
+    def table(request: Any) -> Any:
+        query = read_query(request.url.query)
+        found = export.table(data, pages.asked_group(data, query), query)
+        return JSONResponse(found, 200, {**HEADERS, "Content-Security-Policy": "default-src 'none'"})
+
     def refused(request: Any, error: Exception) -> Any:
         from starlette.responses import PlainTextResponse
 
@@ -51,6 +57,7 @@ def build(data: Data, reports: Pages, indexes: Indexes) -> Server:
     server = Server(title="HELMbench board", docs_url=None, redoc_url=None, openapi_url=None)
     server.add_middleware(Only)
     server.add_route("/", answer, methods=["GET"])
+    server.add_route(TABLE, table, methods=["GET"])
     for kind in (RunError, RejectedError):
         server.add_exception_handler(kind, refused)
     return server

@@ -34,7 +34,7 @@ Context = dict[str, Any]
 
 def render(data: Data, query: Query, indexes: Indexes) -> tuple[int, str]:
     """Status and text of the page that the query asks for. `indexes` gives a run's transcripts; only their view asks for any."""
-    group = _group(data, query)
+    group = asked_group(data, query)
     name = query.view if query.view in VIEWS else "model"
     query = replace(query, view=name, group=group.id if group else "")
     lost = [given for given in (*query.models, query.second) if given and data.entry(given) is None]
@@ -73,7 +73,7 @@ def content_policy() -> str:
     return "; ".join(rules)
 
 
-def _group(data: Data, query: Query) -> Group | None:
+def asked_group(data: Data, query: Query) -> Group | None:
     """The group of the run that is asked for, else the one that is named, else the largest."""
     entry = data.entry(query.model) if query.model else None
     named = data.group(entry.group) if entry else data.group(query.group)

@@ -67,6 +67,10 @@ class Query:
         given = replace(Query(group=self.group), **changes)  # type: ignore[arg-type]
         return given.address()
 
+    def table(self) -> str:
+        """The address of the same table as JSON, relative."""
+        return "table.json" + Query(group=self.group, sort=self.sort, turned=self.turned).address()
+
     def address(self) -> str:
         """As a relative address."""
         fields = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import urllib.error
 import urllib.request
@@ -70,6 +71,15 @@ def test_pages_carry_their_policy(address: str) -> None:
         assert reply.headers["X-Content-Type-Options"] == "nosniff"
     with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(f"{address}?view=model&model=nobody")
+
+
+def test_the_table_is_given_as_json(address: str) -> None:
+    with urllib.request.urlopen(f"{address}table.json?sort=alarms") as reply:
+        assert reply.headers["Content-Type"] == "application/json"
+        assert reply.headers["X-Content-Type-Options"] == "nosniff"
+        found = json.load(reply)
+    assert found["sorted_by"] == "False alarms"
+    assert sorted(row["model"] for row in found["rows"]) == sorted(boards.NAMES)
 
 
 @pytest.mark.parametrize(

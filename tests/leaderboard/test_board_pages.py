@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from helmbench_hf.leaderboard import charts, columns, pages, parts
+from helmbench_hf.leaderboard import charts, columns, export, pages, parts
 from helmbench_hf.leaderboard.collect import Refused
 from helmbench_hf.leaderboard.data import Data, prepare
 from helmbench_hf.leaderboard.manifest import Manifest
 from helmbench_hf.leaderboard.marks import Marks
 from helmbench_hf.leaderboard.query import PARTS, VIEWS, Query, read_query
 from helmbench_hf.leaderboard.transcripts import Index
+from helmbench_hf.report import fmt
 from tests.leaderboard import boards
+from tests.report import sample
 from tests.report.payloads import PAYLOADS, hostile_transcripts, poison
 
 
@@ -88,6 +91,31 @@ def test_the_scatter_holds_models_policies_and_people() -> None:
     assert "Refuse all" in found.off_plot
 
 
+@pytest.mark.parametrize("asked", [{}, {"sort": "alarms"}, {"sort": "sensitivity", "turned": True}])
+def test_the_table_as_json_says_what_the_page_says(asked: dict[str, Any]) -> None:
+    holdout = {"design": "core", "content_sha256": "cd" * 32, "date": "2026-11-20", "value": 0.25, "low": 0.1, "high": 0.4,
+               "se": 0.05, "df": 60.0, "n_pairs": 70, "n_meanings": 60}  # fmt: skip
+    marks = Marks.model_validate({"runs": {boards.run_id(1): {"level": "re-run", "checked": "2026-11-20", "holdout": holdout}}})
+    data = boards.five(marks)
+    [group] = data.groups
+    found = json.loads(json.dumps(export.table(data, group, Query(**asked)), allow_nan=False))
+    assert [row["model"] for row in found["rows"]] == order(data, **asked)
+    assert found["versions"]["cases_sha256"] == sample.sample_scores()["provenance"]["cases_sha256"]
+    assert found["ranks"]["pairs"] == group.pairs
+    for row, cells in zip(found["rows"], columns.table(group, Query(**asked)).rows, strict=True):
+        assert str(row["rank"]) == cells.rank
+        assert fmt.figure(row["overall"]) == cells.raw
+        assert [fmt.figure(each) for each in row["pillars"].values()] == [each for each in cells.pillars if each.known]
+        assert fmt.rate(row["false_alarms"]) == cells.false_alarms
+        assert fmt.rate(row["sensitivity"]) == cells.sensitivity
+        assert sum(len(each.titles) for each in cells.floors) == len(row["floors"])
+        assert (row["holdout"] is None) == (cells.holdout is None)
+    [marked] = [row for row in found["rows"] if row["holdout"]]
+    assert marked["holdout"]["value"] == 0.25
+    assert marked["checked"] == {"level": "re-run", "date": "2026-11-20"}
+    assert export.table(Data((), (), ""), None, Query())["rows"] == []
+
+
 @pytest.mark.parametrize("view", [*VIEWS, "report"])
 def test_every_view_has_one_heading_and_its_language(data: Data, view: str) -> None:
     status, text = boards.render(data, Query(view=view))
@@ -96,7 +124,7 @@ def test_every_view_has_one_heading_and_its_language(data: Data, view: str) -> N
     assert '<html lang="en">' in text
     assert "<script" not in text
     assert " style=" not in text
-    assert re.findall(r'(?:src|href)="(?!\?|#|data:)[^"]*"', text) == []
+    assert re.findall(r'(?:src|href)="(?!\?|#|data:|table\.json\?)[^"]*"', text) == []
 
 
 @pytest.mark.parametrize("by", PARTS)
