@@ -51,7 +51,6 @@ class Row:
     draw: int
     """From 1 on."""
     title: str
-    condition: str
     chips: tuple[tuple[str, str], ...]
     """(words, tone) of what happened."""
 
@@ -191,7 +190,7 @@ class Index:
             raise RunError(f"the transcripts {self._path.name} cannot be read ({error}); remove that file") from error
 
 
-_SELECT = "SELECT number, code, draw, title, condition, chips FROM cases"
+_SELECT = "SELECT number, code, draw, title, chips FROM cases"
 
 
 def _narrowed(query: Query) -> tuple[str, list[str]]:
@@ -203,5 +202,5 @@ def _narrowed(query: Query) -> tuple[str, list[str]]:
 
 
 def _row(found: tuple[Any, ...]) -> Row:
-    number, code, draw, title, condition, chips = found
-    return Row(number, code, draw, title, condition, tuple((words, tone) for words, tone in json.loads(chips)))
+    number, code, draw, title, chips = found
+    return Row(number, code, draw, title, tuple((words, tone) for words, tone in json.loads(chips)))

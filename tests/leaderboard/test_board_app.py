@@ -36,6 +36,24 @@ ALL = [
 NAMELESS = """() => [...document.querySelectorAll('a, button, select, input:not([type=hidden]), [role=region], [role=img], nav')]
   .filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || (e.labels && e.labels.length)
     || e.getAttribute('aria-labelledby'))).map(e => e.outerHTML.slice(0, 80))"""
+UNREAD = """() => [
+  ...[...document.querySelectorAll('table')].filter(t => !(t.caption || t.ariaLabel)),
+  ...[...document.querySelectorAll('th')].filter(th => !th.scope),
+  ...[...document.querySelectorAll('main svg')].filter(s => !s.closest('[aria-hidden=true], [role=img]')),
+  ...[...document.querySelectorAll('svg[role=img]')].filter(s => !(s.ariaLabel || s.getAttribute('aria-labelledby'))),
+].map(e => e.outerHTML.slice(0, 80))"""
+"""Tables without a caption, heads without a scope, charts without words."""
+STEP = """() => {
+  const now = document.activeElement, box = now.getBoundingClientRect(), style = getComputedStyle(now);
+  const order = !window.__last || !!(window.__last.compareDocumentPosition(now) & Node.DOCUMENT_POSITION_FOLLOWING);
+  window.__last = now;
+  return now === document.body ? null : {
+    what: now.outerHTML.slice(0, 80), order,
+    seen: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2 && box.width > 0 && box.height > 0
+      && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
+  };
+}"""
+"""What the Tab key has reached: whether its focus can be seen, and whether it stands after the one before."""
 DOUBLE = """() => { const ids = [...document.querySelectorAll('[id]')].map(e => e.id);
   return ids.filter((id, i) => ids.indexOf(id) !== i); }"""
 
@@ -105,6 +123,7 @@ def test_every_page_is_named_labelled_and_asks_for_nothing_else(seen: Visit, que
     seen.open(query)
     assert seen.page.evaluate(NAMELESS) == []
     assert seen.page.evaluate(DOUBLE) == []
+    assert seen.page.evaluate(UNREAD) == []
     assert seen.page.evaluate(CONTRAST) == []
     assert seen.page.locator("main h1").count() == 1
     assert len([url for url in seen.asked if not url.startswith("data:")]) == 1
@@ -131,6 +150,21 @@ def test_the_keyboard_reaches_the_content_first(seen: Visit) -> None:
     seen.page.keyboard.press("Tab")
     outline = seen.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert outline != "none"
+
+
+@pytest.mark.parametrize("query", ALL)
+def test_the_tab_key_goes_through_a_page_in_order_and_its_focus_is_seen(seen: Visit, query: str) -> None:
+    seen.open(query)
+    reached = []
+    for _ in range(80):
+        seen.page.keyboard.press("Tab")
+        step = seen.page.evaluate(STEP)
+        if step is None:
+            break
+        reached.append(step)
+    assert len(reached) > len(VIEWS), "the skip link and the views at least"
+    assert [step["what"] for step in reached if not step["seen"]] == []
+    assert [step["what"] for step in reached if not step["order"]] == []
 
 
 def test_from_the_table_to_a_run_to_its_report_and_transcripts(seen: Visit) -> None:
@@ -164,7 +198,7 @@ def test_transcripts_by_keyboard_behind_the_note(seen: Visit) -> None:
     seen.page.get_by_label("Beside it").select_option(label="acme/beta-7b")
     seen.page.get_by_role("button", name="Show").press("Enter")
     seen.page.wait_for_url("**outcome=missed**")
-    assert seen.page.get_by_role("columnheader").all_inner_texts()[2:] == ["example/gamma-13b", "acme/beta-7b"]
+    assert seen.page.get_by_role("columnheader").all_inner_texts()[1:] == ["example/gamma-13b", "acme/beta-7b"]
     seen.page.locator("tbody a").first.press("Enter")
     seen.page.wait_for_url("**case=**")
     assert seen.page.locator(".said.model").count() == 2

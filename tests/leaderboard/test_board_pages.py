@@ -89,6 +89,17 @@ def test_the_scatter_holds_models_policies_and_people() -> None:
         pytest.approx(100 - 100 * entry.rate("hidden", "sensitivity"), abs=0.005),  # type: ignore[operator]
     )
     assert "Refuse all" in found.off_plot
+    assert found.people
+    assert not charts.scatter(boards.five().groups[0], Query()).people
+
+
+def test_numbers_in_the_scatter_stand_beside_no_other_mark() -> None:
+    spots = [(20.0, 20.0), (23.5, 17.5), (100.0, 0.0), (0.0, 50.0)]
+    points = [charts.Point(n, x, y, "model", "", "", fmt.Figure(""), fmt.Figure("")) for n, (x, y) in enumerate(spots, 1)]
+    assert [point.side for point in charts.numbered(points)] == ["se", "ne", "nw", "ne"]
+    many = [replace(point, number=n) for n, point in enumerate(points * 4)]
+    assert {point.side for point in charts.numbered(many)} == {""}
+    assert charts.numbered([replace(many[0], chosen=True), *many])[0].side
 
 
 @pytest.mark.parametrize("asked", [{}, {"sort": "alarms"}, {"sort": "sensitivity", "turned": True}])
