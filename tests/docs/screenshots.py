@@ -46,12 +46,12 @@ BOARD = {
     "board-model": Query(view="model", models=("synthetic/delta-8b-instruct",)),
     "board-note": Query(view="transcripts"),
     "board-transcripts": Query(view="transcripts", read=True, second="synthetic/eta-1b"),
-    "board-case": Query(view="transcripts", read=True, case="P1-B1-S1-C1-U11-PT5", second="synthetic/eta-1b"),
+    "board-case": Query(view="transcripts", read=True, case="P1-B1-S1-C1-U11-PT22", second="synthetic/eta-1b"),
 }
 DESKTOP = {"viewport": {"width": 1280, "height": 800}}
 PHONE = {"viewport": {"width": 390, "height": 780}, "device_scale_factor": 2, "is_mobile": True, "has_touch": True}
 WIDTHS: dict[str, dict[str, Any]] = {"": DESKTOP, "-phone": PHONE, "-dark": {**DESKTOP, "color_scheme": "dark"}}
-SHIPPED = ("board", "board-phone", "board-dark", "board-trade-off", "board-transcripts", "board-case", "board-case-phone")
+SHIPPED = ("board", "board-phone", "board-dark", "board-trade-off", "board-transcripts", "board-case", "board-note-phone")
 """What the pages of the documentation show; `--all FOLDER` writes every view at every width, to look at."""
 
 
@@ -72,7 +72,8 @@ def boards(every: Path | None) -> None:
             for name, query in BOARD.items():
                 if every is None and name + width not in SHIPPED:
                     continue
-                with visiting(browser, address, **options) as seen:
+                tall = {"viewport": {**options["viewport"], "height": 1150}} if "case" in name else {}
+                with visiting(browser, address, **{**options, **tall}) as seen:
                     seen.open(query.address())
                     seen.page.evaluate(BANNER)
                     seen.page.screenshot(path=(every or IMAGES) / f"{name}{width}.png", full_page=every is not None)
