@@ -12,7 +12,8 @@ RESULTS = os.environ.get("RESULTS", "helmbench/results")
 
 def main() -> None:
     """Verify what is new, then serve where the Space's environment says."""
-    data, reports = open_board(RESULTS, os.environ.get("RESULTS_REVISION"))
+    test = os.environ.get("TEST_BOARD") == "1"
+    data, reports = open_board(RESULTS, os.environ.get("RESULTS_REVISION"), test=test)
     serve(data, reports.page, reports.index, host=None)
 
 

@@ -24,6 +24,7 @@ def table(data: Data, group: Group | None, query: Query) -> dict[str, Any]:
     found: dict[str, Any] = {
         "format": FORMAT,
         "helmbench": __version__,
+        "test_board": data.test,
         "source": data.address,
         "groups": [{"id": each.id, "title": each.title, "runs": len(each.entries)} for each in data.groups],
         "group": None,

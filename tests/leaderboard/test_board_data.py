@@ -164,11 +164,13 @@ def test_the_space_serves_where_it_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     said: list[Any] = []
     names = space["main"].__globals__
     monkeypatch.setitem(
-        names, "open_board", lambda results, revision: (said.append((results, revision)) or "data", Reports(ROOT, made.load))
+        names,
+        "open_board",
+        lambda results, revision, test: (said.append((results, revision, test)) or "data", Reports(ROOT, made.load)),
     )
     monkeypatch.setitem(names, "serve", lambda data, page, index, host: said.append((data, host)))
     space["main"]()
-    assert said == [("helmbench/results", None), ("data", None)]
+    assert said == [("helmbench/results", None, False), ("data", None)]
 
 
 def test_a_folder_without_submissions_is_said(tmp_path: Path) -> None:
