@@ -163,11 +163,12 @@ def test_the_space_serves_where_it_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     space = run_path(str(ROOT / "space" / "app.py"), run_name="space")
     said: list[Any] = []
     names = space["main"].__globals__
-    monkeypatch.setitem(
-        names,
-        "open_board",
-        lambda results, revision, test: (said.append((results, revision, test)) or "data", Reports(ROOT, made.load)),
-    )
+
+    def opened(results: str, revision: str | None, *, test: bool) -> tuple[str, Reports]:
+        said.append((results, revision, test))
+        return "data", Reports(ROOT, made.load)
+
+    monkeypatch.setitem(names, "open_board", opened)
     monkeypatch.setitem(names, "serve", lambda data, page, index, host: said.append((data, host)))
     space["main"]()
     assert said == [("helmbench/results", None, False), ("data", None)]
