@@ -1,7 +1,7 @@
 """The board with many invented runs on the cells of core: how long its tables take to prepare and its pages to show.
 
-`--models N` (200), `--no-browser`. Prints JSON. Scores are those of a reference policy with random pairs, so ranks and intervals
-mean nothing; sizes are those of real runs.
+`--models N` (200), `--no-browser`. Prints JSON. Scores are those of a simulated respondent with random pairs, so ranks and
+intervals mean nothing; sizes are those of real runs.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -35,6 +37,8 @@ from helmbench_hf.leaderboard.transcripts import Index, write_index
 from helmbench_hf.records import Case
 from helmbench_hf.report.assemble import policy_rows, transcripts
 from helmbench_hf.report.model import Transcript
+from helmbench_hf.scoring.result import to_json
+from helmbench_hf.scoring.run import score
 
 QUERIES = {
     "board": Query(),
@@ -56,9 +60,8 @@ def main() -> None:
     parser.add_argument("--no-browser", action="store_true")
     chosen = parser.parse_args()
     cases = load_cases("core").cases
-    policies, scored = expected(cases)
-    rows = policy_rows(policies, scored)
-    runs = [invented(scored["keyword"], number) for number in range(chosen.models)]
+    rows, base = policy_rows(*expected(cases)), simulated(cases)
+    runs = [invented(base, number) for number in range(chosen.models)]
     found: dict[str, Any] = {"models": chosen.models, "pairs": sum(pair["headline"] for pair in runs[0].scores["pairs"])}
     with tempfile.TemporaryDirectory() as scratch:
         for name in ("prepare_first_seconds", "prepare_again_seconds"):
@@ -83,6 +86,15 @@ def main() -> None:
     print(json.dumps(found, indent=1))
 
 
+def simulated(cases: Sequence[Case]) -> dict[str, Any]:
+    """Scores of a simulated respondent."""
+    from coverage_model import JUDGE, Sample
+
+    sample, drawn = Sample(default_benchmark(), cases), np.random.default_rng(0)
+    verdicts = sample.verdicts(sample.draw(0.5, 1, drawn, None)[0].tolist())
+    return to_json(score(cases, verdicts, benchmark=sample.benchmark, judges=[JUDGE], design="core"))
+
+
 def invented(base: dict[str, Any], number: int) -> Accepted:
     """A run of a model of that number, better or worse than the others by chance."""
     from tests.leaderboard.boards import manifest
@@ -100,7 +112,7 @@ def invented(base: dict[str, Any], number: int) -> Accepted:
     return Accepted(Path("nowhere"), f"{number:064x}", described, scores, ())
 
 
-def answered(cases: list[Case]) -> tuple[Index, dict[str, Any]]:
+def answered(cases: Sequence[Case]) -> tuple[Index, dict[str, Any]]:
     """Transcripts of one run of three answers a case, with a long answer and four verdicts each; stands for any run."""
     began = time.perf_counter()
     folder = tempfile.TemporaryDirectory()
