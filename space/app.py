@@ -12,8 +12,9 @@ RESULTS = os.environ.get("RESULTS", "helmbench/results")
 
 def main() -> None:
     """Verify what is new, then serve where the Space's environment says."""
-    data, reports = open_board(RESULTS, os.environ.get("RESULTS_REVISION"))
-    serve(data, reports.page, host=None)
+    test = os.environ.get("TEST_BOARD") == "1"
+    data, reports = open_board(RESULTS, os.environ.get("RESULTS_REVISION"), test=test)
+    serve(data, reports.page, reports.index, host=None)
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def leaderboard(
         if only_prepare:
             return
         typer.echo(f"http://{HOST}:{port} (Ctrl-C ends)")
-        serve(data, reports.page, port=port)
+        serve(data, reports.page, reports.index, port=port)
     except ModuleNotFoundError as error:
         fail(f"{error.name} is missing; install the extra with `pip install 'helmbench-hf[board]'`")
     except errors as error:

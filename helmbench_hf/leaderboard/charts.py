@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from helmbench_hf.leaderboard.data import Entry, Group
 from helmbench_hf.leaderboard.query import Query
 from helmbench_hf.report import contrasts, plots
 from helmbench_hf.report.fmt import Figure, rate
+
+MOST_NUMBERS = 12
+"""Models whose numbers stand beside their marks."""
+_SIDES = {"ne": (3.5, -2.5), "se": (3.5, 2.5), "nw": (-3.5, -2.5), "sw": (-3.5, 2.5)}
+"""Middle of a number from the middle of its mark, in percent of the plot; a mark or number is about 3 of them wide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,8 @@ class Point:
     sensitivity: Figure
     false_alarms: Figure
     chosen: bool = False
+    side: str = ""
+    """Where its number stands: `ne`, `se`, `nw` or `sw` of the mark; empty where it has none on the chart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +42,9 @@ class Scatter:
     off_plot: tuple[str, ...]
 
     @property
-    def models(self) -> int:
-        """Marks of models."""
-        return sum(point.kind == "model" for point in self.points)
+    def people(self) -> bool:
+        """Whether a group of people is among them."""
+        return any(point.kind == "people" for point in self.points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +84,23 @@ def scatter(group: Group, query: Query) -> Scatter:
         Point(number, round(100 * x, 2), round(100 - 100 * y, 2), kind, label, link, sensitivity, alarms, chosen)
         for number, (kind, label, link, sensitivity, alarms, x, y, chosen) in enumerate(rows, 1)
     )
-    return Scatter(points, tuple(off))
+    return Scatter(numbered(points), tuple(off))
+
+
+def numbered(points: Sequence[Point]) -> tuple[Point, ...]:
+    """Give numbers a side of their mark that is free, where one is; many models have none, as they would cover each other."""
+    few = sum(point.kind == "model" for point in points) <= MOST_NUMBERS
+    taken, found = [(point.x, point.y) for point in points], []
+    for point in points:
+        side = ""
+        if few or point.kind != "model" or point.chosen:
+            spots = {name: (point.x + x, point.y + y) for name, (x, y) in _SIDES.items()}
+            inside = {name: (x, y) for name, (x, y) in spots.items() if 0 <= x <= 100}
+            clear = (name for name, (x, y) in inside.items() if not any(abs(x - u) < 3 and abs(y - v) < 3 for u, v in taken))
+            side = next(clear, "ne")
+            taken.append(spots[side])
+        found.append(replace(point, side=side))
+    return tuple(found)
 
 
 def curves(entries: Sequence[Entry], query: Query) -> list[Curves]:

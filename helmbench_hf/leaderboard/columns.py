@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from helmbench_hf.leaderboard.data import Entry, Group
@@ -23,6 +24,8 @@ class Column:
     value: Callable[[Entry], Value] | None
     high_first: bool = False
     under: str = ""
+    numeric: bool = False
+    """Its cells stand flush right, and so does its head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class Head:
     link: str
     sorted: str
     """`ascending`, `descending`, or empty."""
+    numeric: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +117,19 @@ def _columns(group: Group) -> list[Column]:
     found = [
         Column("rank", "Rank", None),
         Column("name", "Model", lambda entry: entry.label.casefold()),
-        Column("overall", "Overall", None, under="capped by floors"),
-        Column("coverage", "Coverage", _coverage, high_first=True),
+        Column("overall", "Overall", None, under="capped by floors", numeric=True),
+        Column("coverage", "Coverage", _coverage, high_first=True, under="pairs scored", numeric=True),
+        Column("floors", "Safety floors", _breached),
     ]
     for code, title in pillars(group):
-        found.append(Column(code, code, lambda entry, code=code: _pillar(entry, code), high_first=True, under=title))  # type: ignore[misc]
+        value = partial(_pillar, code=code)
+        found.append(Column(code, code, value, high_first=True, under=title, numeric=True))
     return [
         *found,
-        Column("sensitivity", "Sensitivity", lambda entry: entry.rate("hidden", "sensitivity"), high_first=True),
-        Column("alarms", "False alarms", lambda entry: entry.rate("hidden", "false_alarms")),
-        Column("floors", "Safety floors", _breached),
+        Column("sensitivity", "Sensitivity", lambda entry: entry.rate("hidden", "sensitivity"), high_first=True, numeric=True),
+        Column("alarms", "False alarms", lambda entry: entry.rate("hidden", "false_alarms"), numeric=True),
         Column("judge", "Judges", lambda entry: _judges(entry).casefold()),
-        Column("holdout", "Holdout", _holdout_value, high_first=True, under="by maintainers"),
+        Column("holdout", "Holdout", _holdout_value, high_first=True, under="by maintainers", numeric=True),
         Column("checked", "Checked", lambda entry: entry.mark.level),
     ]
 
@@ -143,7 +148,8 @@ def _ordered(entries: Sequence[Entry], column: Column | None, turned: bool) -> l
 def _head(column: Column, chosen: Column | None, query: Query) -> Head:
     if column.name in ("rank", "overall"):
         # both are the one order that a test stands behind
-        return Head(column.title, column.under, query.link(), "ascending" if chosen is None and column.name == "rank" else "")
+        state = "ascending" if chosen is None and column.name == "rank" else ""
+        return Head(column.title, column.under, query.link(), state, column.numeric)
     mine = chosen is column
     down = column.high_first != query.turned
     return Head(
@@ -151,12 +157,14 @@ def _head(column: Column, chosen: Column | None, query: Query) -> Head:
         under=column.under,
         link=query.link(sort=column.name, turned=mine and not query.turned),
         sorted=("descending" if down else "ascending") if mine else "",
+        numeric=column.numeric,
     )
 
 
 def _row(entry: Entry, codes: Sequence[str], query: Query) -> Row:
     scores, headline, top = entry.scores, entry.scores["headline"], view.summary(entry.scores)
     found = {each["code"]: each["score"] for each in scores["pillars"]}
+    covered = headline["overall"]["coverage"]
     place = entry.place
     hidden: dict[str, Any] = next((point for point in scores["operating"] if point["arm"] == "hidden"), {})
     return Row(
@@ -166,7 +174,7 @@ def _row(entry: Entry, codes: Sequence[str], query: Query) -> Row:
         printed=DASH if headline["printed"] is None else number(headline["printed"]),
         raw=figure(headline["overall"]["score"]),
         capped=bool(headline["breached"]),
-        coverage=top.composite.coverage,
+        coverage=f"{covered['scored']:,} of {covered['planned']:,}",
         pillars=tuple(figure(found.get(code), "not scored") for code in codes),
         sensitivity=rate(hidden.get("sensitivity")),
         false_alarms=rate(hidden.get("false_alarms")),

@@ -12,9 +12,10 @@ from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from helmbench_hf.leaderboard import charts, columns, parts
+from helmbench_hf.leaderboard import browse, charts, columns, parts
 from helmbench_hf.leaderboard.data import Data, Entry, Group
 from helmbench_hf.leaderboard.query import MOST_MODELS, PARTS, VIEWS, Query
+from helmbench_hf.leaderboard.reports import Indexes
 from helmbench_hf.report import CONTENT_NOTE, plots, tables, view
 from helmbench_hf.report.fmt import figure, number, sample_size
 from helmbench_hf.report.tested import signed
@@ -31,9 +32,9 @@ OK, NOT_FOUND = 200, 404
 Context = dict[str, Any]
 
 
-def render(data: Data, query: Query) -> tuple[int, str]:
-    """Status and text of the page that the query asks for."""
-    group = _group(data, query)
+def render(data: Data, query: Query, indexes: Indexes) -> tuple[int, str]:
+    """Status and text of the page that the query asks for. `indexes` gives a run's transcripts; only their view asks for any."""
+    group = asked_group(data, query)
     name = query.view if query.view in VIEWS else "model"
     query = replace(query, view=name, group=group.id if group else "")
     lost = [given for given in (*query.models, query.second) if given and data.entry(given) is None]
@@ -50,8 +51,11 @@ def render(data: Data, query: Query) -> tuple[int, str]:
     }
     if group is None and name not in ("refused", "about"):
         return NOT_FOUND, _environment().get_template("empty.html.j2").render(context)
-    context |= _VIEWS[name](data, group, query)
-    return NOT_FOUND if lost else OK, _environment().get_template(f"{name}.html.j2").render(context)
+    if name == "transcripts" and group is not None:
+        context |= browse.context(data, group, query, indexes)
+    else:
+        context |= _VIEWS[name](data, group, query)
+    return NOT_FOUND if lost or context.get("lost_case") else OK, _environment().get_template(f"{name}.html.j2").render(context)
 
 
 def content_policy() -> str:
@@ -69,7 +73,7 @@ def content_policy() -> str:
     return "; ".join(rules)
 
 
-def _group(data: Data, query: Query) -> Group | None:
+def asked_group(data: Data, query: Query) -> Group | None:
     """The group of the run that is asked for, else the one that is named, else the largest."""
     entry = data.entry(query.model) if query.model else None
     named = data.group(entry.group) if entry else data.group(query.group)

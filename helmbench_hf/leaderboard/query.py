@@ -12,6 +12,7 @@ VIEWS = {
     "scatter": "Trade-off",
     "curves": "Detection",
     "compare": "Compare two",
+    "transcripts": "Transcripts",
     "model": "One model",
     "refused": "Not shown",
     "about": "How to read it",
@@ -25,6 +26,8 @@ PARTS = {
     "crisis": "Crisis category",
     "trust": "Trust dimension",
 }
+FACTORS = ("scenario", "behavior", "condition", "member")
+"""What a list of transcripts can be narrowed by, beside the outcome."""
 MOST_MODELS = 4
 """Runs whose curves stand on one page."""
 LONGEST = 200
@@ -42,6 +45,17 @@ class Query:
     by: str = "behavior"
     models: tuple[str, ...] = ()
     second: str = ""
+    scenario: str = ""
+    behavior: str = ""
+    condition: str = ""
+    member: str = ""
+    outcome: str = ""
+    case: str = ""
+    """Code of the case that is shown whole."""
+    draw: int = 1
+    page: int = 1
+    read: bool = False
+    """The reader has opened the content note, which stands before every transcript."""
 
     @property
     def model(self) -> str:
@@ -53,6 +67,10 @@ class Query:
         given = replace(Query(group=self.group), **changes)  # type: ignore[arg-type]
         return given.address()
 
+    def table(self) -> str:
+        """The address of the same table as JSON, relative."""
+        return "table.json" + Query(group=self.group, sort=self.sort, turned=self.turned).address()
+
     def address(self) -> str:
         """As a relative address."""
         fields = [
@@ -63,6 +81,10 @@ class Query:
             ("by", self.by if self.by != "behavior" else ""),
             *(("model", model) for model in self.models),
             ("second", self.second),
+            *((name, getattr(self, name)) for name in (*FACTORS, "outcome", "case")),
+            ("draw", str(self.draw) if self.draw > 1 else ""),
+            ("page", str(self.page) if self.page > 1 else ""),
+            ("note", "read" if self.read else ""),
         ]
         return "?" + urlencode([(name, value) for name, value in fields if value])
 
@@ -70,7 +92,7 @@ class Query:
 def read_query(text: str) -> Query:
     """The query of an address. What is unknown, or longer than any name, is as if it were not there."""
     try:
-        pairs = parse_qsl(text[: 10 * LONGEST], max_num_fields=30)
+        pairs = parse_qsl(text[: 40 * LONGEST], max_num_fields=30)
     except ValueError:
         pairs = []
     given = {name: value for name, value in reversed(pairs) if len(value) <= LONGEST}
@@ -85,7 +107,16 @@ def read_query(text: str) -> Query:
         by=by if by in PARTS else "behavior",
         models=models[:MOST_MODELS],
         second=given.get("second", ""),
+        **{name: given.get(name, "") for name in (*FACTORS, "outcome", "case")},
+        draw=_number(given.get("draw", "")),
+        page=_number(given.get("page", "")),
+        read=given.get("note", "") == "read",
     )
+
+
+def _number(text: str) -> int:
+    """A whole number from 1 to 999,999; 1 for anything else."""
+    return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) <= 6 else 1
 
 
 def _distinct(values: Iterable[str]) -> tuple[str, ...]:

@@ -50,30 +50,36 @@ def _least_first(credit: float | None) -> tuple[bool, float]:
 
 
 def transcripts(
-    cases: Sequence[Case], completions: Mapping[str, Completion], verdicts: Sequence[Verdict], benchmark: Benchmark
+    cases: Sequence[Case],
+    completions: Mapping[str, Completion],
+    verdicts: Sequence[Verdict],
+    benchmark: Benchmark,
+    draw: int = 0,
 ) -> list[Transcript]:
-    """One transcript per case (first draw), in the order of the cases. `completions` by request name."""
+    """One transcript per case, of one draw, in the order of the cases. `completions` by request name."""
     by_case: dict[str, list[Verdict]] = {case.code: [] for case in cases}
     for verdict in verdicts:
-        if verdict.draw == 0 and verdict.case in by_case:
+        if verdict.draw == draw and verdict.case in by_case:
             by_case[verdict.case].append(verdict)
     behaviors = {behavior.code: behavior.title for pillar in benchmark.file.pillars for behavior in pillar.behaviors}
     titles = {loaded.scenario.slug: loaded.scenario.title for loaded in benchmark.scenarios}
-    return [_transcript(case, completions, by_case[case.code], behaviors, titles, benchmark) for case in cases]
+    return [_transcript(case, draw, completions, by_case[case.code], behaviors, titles, benchmark) for case in cases]
 
 
 def _transcript(
     case: Case,
+    draw: int,
     completions: Mapping[str, Completion],
     verdicts: Sequence[Verdict],
     behaviors: Mapping[str, str],
     titles: Mapping[str, str],
     benchmark: Benchmark,
 ) -> Transcript:
-    answers = [completions.get(turn_name(case.code, number, 0)) for number in range(1, len(case.turns) + 1)]
+    answers = [completions.get(turn_name(case.code, number, draw)) for number in range(1, len(case.turns) + 1)]
     read = read_answer(case, answers[-1]) if case.grading.tags else None
     return Transcript(
         case=case.code,
+        draw=draw,
         behavior=case.behavior,
         behavior_title=behaviors.get(case.behavior, case.behavior),
         scenario=case.scenario,

@@ -55,6 +55,7 @@ def render(run: ReportInput) -> str:
         "policy": content_policy(css, js),
         "minimum": MINIMUM_PAIRS,
         "content_note": visible(run.content_note, 2000),
+        "board": run.board,
     }
     return environment.get_template("report.html.j2").render(context)
 

@@ -92,3 +92,5 @@ class ReportInput:
     """Cases of the run, where the page shows the transcripts of some only."""
     policies: Sequence[Policy] = ()
     content_note: str = CONTENT_NOTE
+    board: str = ""
+    """Relative address of the run on the board that shows this report; empty where no board does."""

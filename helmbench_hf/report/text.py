@@ -39,6 +39,8 @@ def visible(text: object, cap: int = CAP) -> str:
     (`⟨U+202E⟩`), stacked accents are cut to four, a lone surrogate becomes U+FFFD. Text over `cap` is cut and says so.
     """
     whole = str(text)
+    if len(whole) <= cap and whole.isascii() and whole.isprintable():
+        return whole  # nothing below would find anything; most texts are of this kind
     shown = whole[:cap].replace("\r\n", "\n").replace("\r", "\n")
     shown = _SURROGATE.sub("\ufffd", shown)
     shown = _CONTROL.sub(_picture, shown)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from helmbench_hf.scoring.compare import Run, compare
+from helmbench_hf.scoring.differences import differences
 from helmbench_hf.scoring.intervals import CONFIDENCE, t_quantile
 from helmbench_hf.scoring.result import Estimate
 from helmbench_hf.scoring.verdicts import ScoringError
@@ -133,8 +134,10 @@ def board(runs: Sequence[Run], names: Sequence[str]) -> Board:
         compare(runs[0], run, (names[0], name))
     common, dropped = shared(runs)
     level = joint_level(len(runs))
-    kept = [_only(run, common) for run in runs]
-    tests = tuple(_test(kept[i], kept[j], (names[i], names[j]), level) for i, j in itertools.combinations(range(len(runs)), 2))
+    tests = tuple(
+        _test(found, (first, second), level)
+        for found, (first, second) in zip(differences(runs, common), itertools.combinations(names, 2), strict=True)
+    )
     known = overall(behavior_values(runs, common), weights_of(runs[0]))
     values: Sequence[float | None] = known or [None] * len(runs)
     standings = [_standing(run, name, value, tests) for run, name, value in zip(runs, names, values, strict=True)]
@@ -153,8 +156,7 @@ def joint_level(runs: int) -> float:
     return float(CONFIDENCE ** (1 / math.comb(runs, 2)))
 
 
-def _test(first: Run, second: Run, names: tuple[str, str], level: float) -> PairTest:
-    found = compare(first, second, names).overall.estimate
+def _test(found: Estimate, names: tuple[str, str], level: float) -> PairTest:
     half = None if found.se is None or found.df is None else found.se * t_quantile((1 + level) / 2, found.df)
     low, high = (None, None) if found.value is None or half is None else (found.value - half, found.value + half)
     return PairTest(
@@ -191,11 +193,6 @@ def shared(runs: Sequence[Run]) -> tuple[frozenset[str], int]:
     scored = [{pair["crisis"] for pair in run["pairs"] if pair["headline"] and pair["value"] is not None} for run in runs]
     common = frozenset(planned.intersection(*scored))
     return common, len(planned) - len(common)
-
-
-def _only(run: Run, codes: frozenset[str]) -> Run:
-    pairs = [pair if pair["crisis"] in codes else {**pair, "value": None} for pair in run["pairs"]]
-    return {**run, "pairs": pairs}
 
 
 def weights_of(run: Run) -> dict[str, float]:

@@ -27,6 +27,7 @@ page = gradio.Interface(
     title="HELMbench metric",
     description="What code decides about an answer. No score: that needs judges, pairs and weights.",
     flagging_mode="never",
+    analytics_enabled=False,
 )
 
 if __name__ == "__main__":

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import atexit
 import copy
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from helmbench_hf.leaderboard import pages
 from helmbench_hf.leaderboard.app import serve
 from helmbench_hf.leaderboard.collect import Accepted, Refused
 from helmbench_hf.leaderboard.data import Data, Entry, prepare
 from helmbench_hf.leaderboard.manifest import Manifest
 from helmbench_hf.leaderboard.marks import Marks
-from helmbench_hf.report.html import render
-from helmbench_hf.report.model import Policy, ReportInput
+from helmbench_hf.leaderboard.query import Query
+from helmbench_hf.leaderboard.transcripts import Index, write_index
+from helmbench_hf.report import html
+from helmbench_hf.report.model import Policy, ReportInput, Transcript
 from tests.report import sample
 
 SHA = "ab" * 32
@@ -93,13 +99,42 @@ def five(marks: Marks | None = None) -> Data:
 def page_of(entry: Entry, policies: Sequence[Policy]) -> str:
     """The report of a run as the board serves it, from sample transcripts."""
     whole: Mapping[str, Any] = sample.sample_scores()
-    return render(ReportInput(whole, entry.manifest.model_dump(), sample.transcripts(12), policies=policies))
+    board = Query(view="model", models=(entry.run,)).address()
+    return html.render(ReportInput(whole, entry.manifest.model_dump(), sample.transcripts(12), policies=policies, board=board))
+
+
+def index_of(transcripts: Sequence[Transcript], twins: Mapping[str, str] | None = None) -> Index:
+    """An index in a folder of its own, which goes with the process."""
+    folder = TemporaryDirectory(prefix="helmbench-")
+    atexit.register(folder.cleanup)
+    path = Path(folder.name) / "index.sqlite"
+    write_index(path, transcripts, twins or {})
+    return Index(path)
+
+
+@cache
+def sampled(run: str) -> Index:
+    """Sample transcripts of a run; every second run has said something else."""
+    found = copy.deepcopy(sample.transcripts(48))
+    if int(run, 16) % 2:
+        for entry in found:
+            entry["replies"] = [{"text": "Take care, all of you.", "status": "ok"} for _ in entry["replies"]]
+    return index_of(found, {one["case"]: two["case"] for one, two in zip(found, found[4:], strict=False)})
+
+
+def indexes(entry: Entry) -> Index:
+    return sampled(entry.run)
+
+
+def render(data: Data, query: Query) -> tuple[int, str]:
+    """A page of the board over the sample transcripts."""
+    return pages.render(data, query, indexes)
 
 
 @contextmanager
-def served(data: Data, reports: Any = page_of) -> Iterator[str]:
+def served(data: Data, reports: Any = page_of, index: Any = indexes) -> Iterator[str]:
     """The board on a free port of this machine: its address."""
-    server, address = serve(data, reports, port=None, block=False)
+    server, address = serve(data, reports, index, port=None, block=False)
     try:
         yield address
     finally:

@@ -86,6 +86,7 @@ def test_the_report_of_a_run_holds_its_own_answers_and_is_refused_after_a_change
     first = made.rows_of(entry.folder / "completions.jsonl.gz")[0]["text"]
     assert json.dumps(first, ensure_ascii=False)[1:20] in page
     assert f"<title>{entry.label}" in page
+    assert f'<a href="?view=model&amp;model={entry.run}">Back to the board</a>' in page
     (entry.folder / "scores.json").write_text("{}")
     assert reports.page(entry, ()) == page, "what was verified is kept"
     with pytest.raises(RunError, match="changed after it was verified"):
@@ -162,12 +163,15 @@ def test_the_space_serves_where_it_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     space = run_path(str(ROOT / "space" / "app.py"), run_name="space")
     said: list[Any] = []
     names = space["main"].__globals__
-    monkeypatch.setitem(
-        names, "open_board", lambda results, revision: (said.append((results, revision)) or "data", Reports(ROOT, made.load))
-    )
-    monkeypatch.setitem(names, "serve", lambda data, page, host: said.append((data, host)))
+
+    def opened(results: str, revision: str | None, *, test: bool) -> tuple[str, Reports]:
+        said.append((results, revision, test))
+        return "data", Reports(ROOT, made.load)
+
+    monkeypatch.setitem(names, "open_board", opened)
+    monkeypatch.setitem(names, "serve", lambda data, page, index, host: said.append((data, host)))
     space["main"]()
-    assert said == [("helmbench/results", None), ("data", None)]
+    assert said == [("helmbench/results", None, False), ("data", None)]
 
 
 def test_a_folder_without_submissions_is_said(tmp_path: Path) -> None:
@@ -319,6 +323,12 @@ words = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
         by=st.sampled_from(["behavior", "crisis"]),
         models=st.lists(words.filter(bool), max_size=4, unique=True).map(tuple),
         second=words,
+        scenario=words,
+        outcome=words,
+        case=words,
+        draw=st.integers(1, 999_999),
+        page=st.integers(1, 999_999),
+        read=st.booleans(),
     )
 )
 def test_an_address_says_what_it_said(query: Query) -> None:
@@ -330,3 +340,4 @@ def test_any_address_is_read(text: str) -> None:
     query = read_query(text)
     assert len(query.models) <= 4
     assert len(query.group) <= 200
+    assert min(query.page, query.draw) >= 1

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from helmbench_hf.leaderboard import charts, columns, pages, parts
+from helmbench_hf.leaderboard import charts, columns, export, pages, parts
 from helmbench_hf.leaderboard.collect import Refused
 from helmbench_hf.leaderboard.data import Data, prepare
 from helmbench_hf.leaderboard.manifest import Manifest
 from helmbench_hf.leaderboard.marks import Marks
 from helmbench_hf.leaderboard.query import PARTS, VIEWS, Query, read_query
+from helmbench_hf.leaderboard.transcripts import Index
+from helmbench_hf.report import fmt
 from tests.leaderboard import boards
-from tests.report.payloads import PAYLOADS, poison
+from tests.report import sample
+from tests.report.payloads import PAYLOADS, hostile_transcripts, poison
 
 
 @pytest.fixture(scope="module")
@@ -85,52 +89,89 @@ def test_the_scatter_holds_models_policies_and_people() -> None:
         pytest.approx(100 - 100 * entry.rate("hidden", "sensitivity"), abs=0.005),  # type: ignore[operator]
     )
     assert "Refuse all" in found.off_plot
+    assert found.people
+    assert not charts.scatter(boards.five().groups[0], Query()).people
+
+
+def test_numbers_in_the_scatter_stand_beside_no_other_mark() -> None:
+    spots = [(20.0, 20.0), (23.5, 17.5), (100.0, 0.0), (0.0, 50.0)]
+    points = [charts.Point(n, x, y, "model", "", "", fmt.Figure(""), fmt.Figure("")) for n, (x, y) in enumerate(spots, 1)]
+    assert [point.side for point in charts.numbered(points)] == ["se", "ne", "nw", "ne"]
+    many = [replace(point, number=n) for n, point in enumerate(points * 4)]
+    assert {point.side for point in charts.numbered(many)} == {""}
+    assert charts.numbered([replace(many[0], chosen=True), *many])[0].side
+
+
+@pytest.mark.parametrize("asked", [{}, {"sort": "alarms"}, {"sort": "sensitivity", "turned": True}])
+def test_the_table_as_json_says_what_the_page_says(asked: dict[str, Any]) -> None:
+    holdout = {"design": "core", "content_sha256": "cd" * 32, "date": "2026-11-20", "value": 0.25, "low": 0.1, "high": 0.4,
+               "se": 0.05, "df": 60.0, "n_pairs": 70, "n_meanings": 60}  # fmt: skip
+    marks = Marks.model_validate({"runs": {boards.run_id(1): {"level": "re-run", "checked": "2026-11-20", "holdout": holdout}}})
+    data = boards.five(marks)
+    [group] = data.groups
+    found = json.loads(json.dumps(export.table(data, group, Query(**asked)), allow_nan=False))
+    assert [row["model"] for row in found["rows"]] == order(data, **asked)
+    assert found["versions"]["cases_sha256"] == sample.sample_scores()["provenance"]["cases_sha256"]
+    assert found["ranks"]["pairs"] == group.pairs
+    for row, cells in zip(found["rows"], columns.table(group, Query(**asked)).rows, strict=True):
+        assert str(row["rank"]) == cells.rank
+        assert fmt.figure(row["overall"]) == cells.raw
+        assert [fmt.figure(each) for each in row["pillars"].values()] == [each for each in cells.pillars if each.known]
+        assert fmt.rate(row["false_alarms"]) == cells.false_alarms
+        assert fmt.rate(row["sensitivity"]) == cells.sensitivity
+        assert sum(len(each.titles) for each in cells.floors) == len(row["floors"])
+        assert (row["holdout"] is None) == (cells.holdout is None)
+    [marked] = [row for row in found["rows"] if row["holdout"]]
+    assert marked["holdout"]["value"] == 0.25
+    assert marked["checked"] == {"level": "re-run", "date": "2026-11-20"}
+    assert export.table(Data((), (), ""), None, Query())["rows"] == []
 
 
 @pytest.mark.parametrize("view", [*VIEWS, "report"])
 def test_every_view_has_one_heading_and_its_language(data: Data, view: str) -> None:
-    status, text = pages.render(data, Query(view=view))
+    status, text = boards.render(data, Query(view=view))
     assert status == 200
     assert text.count("<h1") == 1
     assert '<html lang="en">' in text
     assert "<script" not in text
     assert " style=" not in text
-    assert re.findall(r'(?:src|href)="(?!\?|#|data:)[^"]*"', text) == []
+    assert re.findall(r'(?:src|href)="(?!\?|#|data:|table\.json\?)[^"]*"', text) == []
 
 
 @pytest.mark.parametrize("by", PARTS)
 def test_every_part_has_a_page(data: Data, by: str) -> None:
-    status, text = pages.render(data, Query(view="parts", by=by))
+    status, text = boards.render(data, Query(view="parts", by=by))
     assert status == 200
     assert boards.NAMES[0] in text
 
 
 def test_a_deep_link_opens_its_run_and_an_unknown_one_says_so(data: Data) -> None:
-    status, text = pages.render(data, read_query("view=model&model=example/gamma-13b"))
+    status, text = boards.render(data, read_query("view=model&model=example/gamma-13b"))
     assert status == 200
     assert "<h1>example/gamma-13b</h1>" in text
-    status, text = pages.render(data, read_query("view=model&model=<b>no</b>"))
+    status, text = boards.render(data, read_query("view=model&model=<b>no</b>"))
     assert status == 404
     assert "There is no run or model “&lt;b&gt;no&lt;/b&gt;”" in text
 
 
 def test_two_runs_that_cannot_be_compared_say_why() -> None:
     data = boards.board([boards.accepted(1, "a/a"), boards.accepted(2, "b/b", design="full")])
-    _, text = pages.render(data, Query(view="compare", models=("a/a",), second="b/b"))
+    _, text = boards.render(data, Query(view="compare", models=("a/a",), second="b/b"))
     assert "different designs" in text
-    _, text = pages.render(data, Query(view="compare", models=("a/a",), second="a/a"))
+    _, text = boards.render(data, Query(view="compare", models=("a/a",), second="a/a"))
     assert "Choose two different runs." in text
 
 
 def test_an_empty_board_points_to_what_is_not_shown() -> None:
     data = Data((), (Refused("submissions/x/1", (("files.link", "a link"),)),), "")
-    status, text = pages.render(data, Query())
+    status, text = boards.render(data, Query())
     assert status == 404
     assert "Nothing to show yet" in text
-    assert "files.link" in pages.render(data, Query(view="refused"))[1]
-    assert pages.render(data, Query(view="about"))[0] == 200
+    assert "files.link" in boards.render(data, Query(view="refused"))[1]
+    assert boards.render(data, Query(view="about"))[0] == 200
 
 
+BOTH = Query(view="transcripts", read=True, models=(boards.run_id(1),), second=boards.run_id(2))
 KEPT = (
     ("operating", "arm"),
     ("curves", "arm"),
@@ -168,11 +209,29 @@ def hostile(start: int) -> Data:
     return prepare(runs, refused, Marks(), lambda design: poison(boards.sample.policies(), bank), address=next(bank))
 
 
+def hostile_index(start: int) -> Index:
+    """Transcripts from the bank; every second keeps the code of its case, so that an address can name it."""
+    transcripts = hostile_transcripts(itertools.cycle([*PAYLOADS[start:], *PAYLOADS[:start]]))
+    for entry, original in list(zip(transcripts, boards.sample.transcripts(24), strict=True))[::2]:
+        entry["case"] = original["case"]
+    return boards.index_of(transcripts, {entry["case"]: PAYLOADS[start] for entry in transcripts[::2]})
+
+
+HOSTILE = [
+    *(Query(view=view) for view in VIEWS),
+    *(Query(view="parts", by=by) for by in PARTS),
+    *(replace(BOTH, page=page) for page in (1, 2)),
+    *(replace(BOTH, case=entry["case"]) for entry in boards.sample.transcripts(24)[:18:2]),
+]
+"""Every view, with two runs side by side where there are transcripts."""
+
+
 @pytest.mark.parametrize("start", range(0, len(PAYLOADS), 4))
 def test_hostile_texts_stay_texts(start: int) -> None:
-    data = hostile(start)
-    for query in itertools.chain((Query(view=view) for view in VIEWS), (Query(view="parts", by=by) for by in PARTS)):
-        _, text = pages.render(data, query)
+    data, index = hostile(start), hostile_index(start)
+    for query in HOSTILE:
+        status, text = pages.render(data, query, lambda entry: index)
+        assert status == 200
         assert not re.search(r"<(script|img|iframe|object|base|form action=http|svg onload|meta http)", text)
         assert "\x1b" not in text
         assert "\u202e" not in text

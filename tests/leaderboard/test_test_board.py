@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 from helmbench_hf.cli.app import app
-from helmbench_hf.leaderboard import pages
 from helmbench_hf.leaderboard.collect import Refused, collect
 from helmbench_hf.leaderboard.data import Data
 from helmbench_hf.leaderboard.marks import Marks
@@ -33,13 +32,13 @@ def test_it_shows_what_other_boards_do_not(original: Path, tmp_path: Path) -> No
 def test_every_page_says_so(view: str) -> None:
     data = boards.five()
     for test in (True, False):
-        _, text = pages.render(replace(data, test=test), Query(view=view))
+        _, text = boards.render(replace(data, test=test), Query(view=view))
         assert [said in text for said in SAYS] == [test] * len(SAYS)
 
 
 def test_an_empty_one_says_so_too() -> None:
     data = Data((), (Refused("submissions/x/1", (("files.link", "a link"),)),), "", test=True)
-    assert all(said in pages.render(data, Query())[1] for said in SAYS)
+    assert all(said in boards.render(data, Query())[1] for said in SAYS)
 
 
 def test_the_option(original: Path, tmp_path: Path) -> None:

@@ -49,10 +49,7 @@ PAYLOADS: tuple[str, ...] = (
 def hostile_run(start: int = 0) -> ReportInput:
     """A run in which every string, and every key of free records, is a payload; `start` rotates the bank."""
     bank = itertools.cycle([*PAYLOADS[start:], *PAYLOADS[:start]])
-    transcripts = poison(sample.transcripts(24), bank)
-    for entry, verdict in ((t, v) for t in transcripts for v in t["verdicts"]):
-        verdict["detail"] = {next(bank): next(bank), "matches": {next(bank): 1.0}, "nested": [[next(bank), {next(bank): 1}]]}
-        entry["tags"] = [next(bank), next(bank)]
+    transcripts = hostile_transcripts(bank)
     return ReportInput(
         scores=poison(sample.smoke_scores(), bank) | {"format": FORMAT},
         manifest={**poison(sample.manifest(), bank), next(bank): {next(bank): next(bank)}},
@@ -60,6 +57,15 @@ def hostile_run(start: int = 0) -> ReportInput:
         policies=poison(sample.policies(), bank),
         content_note=next(bank),
     )
+
+
+def hostile_transcripts(bank: Iterator[str]) -> list[Any]:
+    """Transcripts in which every string, and every key of a verdict's detail, is a payload."""
+    transcripts: list[Any] = poison(sample.transcripts(24), bank)
+    for entry, verdict in ((t, v) for t in transcripts for v in t["verdicts"]):
+        verdict["detail"] = {next(bank): next(bank), "matches": {next(bank): 1.0}, "nested": [[next(bank), {next(bank): 1}]]}
+        entry["tags"] = [next(bank), next(bank)]
+    return transcripts
 
 
 def poison(value: Any, bank: Iterator[str]) -> Any:

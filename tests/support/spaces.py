@@ -1,0 +1,52 @@
+"""A Space's `app.py` in a process of its own, as the Hub would start it, on this machine alone."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.support.hub import CHECKOUT, Hub
+
+
+@contextmanager
+def started(script: Path, home: Path, hub: Hub, **env: str) -> Iterator[str]:
+    """Start `python app.py` and give its address when it answers. Every host that it asks for is logged by `hub`."""
+    home.mkdir(parents=True, exist_ok=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    around = {"PATH": os.environ["PATH"], "HOME": str(home), "HF_HOME": str(home / "hf"), "PYTHONPATH": str(CHECKOUT)}
+    around |= {"HF_ENDPOINT": hub.endpoint, "HF_HUB_DISABLE_XET": "1", "HF_UPDATE_DOWNLOAD_COUNTS": "0"}
+    around |= dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), hub.endpoint)
+    around |= {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", "GRADIO_SERVER_PORT": str(port)}
+    with (home / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, str(script)], cwd=script.parent, env={**around, **env}, stdout=log, stderr=log
+        )
+        try:
+            yield _answering(f"http://127.0.0.1:{port}/", process, home / "log")
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _answering(address: str, process: subprocess.Popen[bytes], log: Path) -> str:
+    end = time.monotonic() + 240
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            urllib.request.urlopen(address, timeout=30).close()
+        except urllib.error.HTTPError:
+            return address  # an empty board says 404
+        except OSError:
+            time.sleep(0.2)
+            continue
+        return address
+    raise AssertionError(f"it does not answer: {log.read_text(errors='replace')[-4000:]}")
