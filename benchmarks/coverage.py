@@ -2,7 +2,8 @@
 
 Arms: `scores` (95% intervals of overall, pillars, behaviors), `missing` (the same with missing verdicts, and the bounds),
 `judges` (an imperfect judge: raw and corrected intervals), `compare` (two runs: false positives and power), `boards` (20
-equal respondents), `floors` (cleared, not shown, breached), `marks` (gap, effects, midpoints). Prints JSON; shares in percent.
+equal respondents), `floors` (cleared, not shown, breached), `marks` (gap, effects, midpoints), `bounds` (scores near their
+bounds, beside the t interval). Prints JSON; shares in percent.
 `coverage_model.py` says what is simulated: the cases of `core`, verdict by verdict, scored by the scoring package itself.
 """
 
@@ -15,6 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from coverage_bounds import bounds_coverage
 from coverage_compare import boards, comparisons
 from coverage_floors import floor_states
 from coverage_judges import judge_coverage
@@ -43,6 +45,7 @@ def main() -> int:
         "boards": (lambda n, seed: boards(pairs, n, seed), 200),
         "floors": (lambda n, seed: floor_states(every, n, seed), 2000),
         "marks": (lambda n, seed: mark_coverage(every, n, seed), 300),
+        "bounds": (lambda n, seed: bounds_coverage(pairs, n, seed), 300),
     }
     found: dict[str, Any] = {}
     for name in arguments.only or arms:
@@ -60,7 +63,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    names = ("scores", "missing", "judges", "compare", "boards", "floors", "marks")
+    names = ("scores", "missing", "judges", "compare", "boards", "floors", "marks", "bounds")
     parser.add_argument("--only", nargs="*", choices=names, help="arms to run; none: all")
     parser.add_argument("--replicates", type=int, default=0, help="of every arm; 0: each arm's own number")
     parser.add_argument("--seed", type=int, default=1)

@@ -50,7 +50,7 @@ def score_coverage(sample: Sample, replicates: int, seed: int) -> dict[str, Any]
 
 
 def _new_scenarios(sample: Sample, replicates: int, seed: int) -> dict[str, Any]:
-    """The two-stage bootstrap where scenarios are drawn anew each time, in half as many replicates, for it is slow."""
+    """The interval for other scenarios where scenarios are drawn anew each time, in half as many replicates."""
     truth = truths(sample, ABILITIES[1], np.random.default_rng([seed, 9, 1]), None)
     tables = _tables(sample, ABILITIES[1], None, replicates, [seed, 9, 2])
     found = (aggregate.groups(table, sample.benchmark) for table in tables)

@@ -100,7 +100,7 @@ def table_of(sample: Sample, units: Sequence[pairs.Unit]) -> aggregate.Table:
 
 
 def group_scores(table: aggregate.Table) -> dict[str, Estimate]:
-    """Scores of the whole (`all`), pillars and behaviors by code: `aggregate.groups` without its slow bootstrap."""
+    """Scores of the whole (`all`), pillars and behaviors by code: `aggregate.groups` without what else it gives."""
     found = {}
     for code in ("all", *sorted({plan.pillar for plan in table.plans}), *(plan.code for plan in table.plans)):
         plans = [plan for plan in table.plans if code in ("all", plan.pillar, plan.code)]
