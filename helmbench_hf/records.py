@@ -146,6 +146,8 @@ class Completion:
     attempt: int = 1
 
 
+NO_DETAIL: dict[str, Any] = {}
+"""Shared by all verdicts without evidence, of which a run has millions; nobody writes into a verdict."""
 VerdictStatus = Literal["scored", "model_failure", "engine_failure", "judge_failure"]
 
 
@@ -163,7 +165,7 @@ class Verdict:
     status: VerdictStatus
     value: float | None
     """1, 0.5 or 0 (or a share for `resources` and `task`); None where the status is a missing value."""
-    detail: dict[str, Any] = field(default_factory=dict)
+    detail: dict[str, Any] = field(default_factory=lambda: NO_DETAIL)
     """Evidence: tags found, numbers matched, the quote, label mass, repeated tags, the other countries' matches."""
     completion: str = ""
     """Key of the completion that was graded."""

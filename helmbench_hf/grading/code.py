@@ -8,7 +8,7 @@ from typing import Any
 from helmbench_hf.grading.answers import Answer, read_answer
 from helmbench_hf.grading.registry import Registry
 from helmbench_hf.grading.resources import grade_resources
-from helmbench_hf.records import Case, Completion, Verdict
+from helmbench_hf.records import NO_DETAIL, Case, Completion, Verdict
 
 GRADER = "code"
 
@@ -25,7 +25,7 @@ def code_verdicts(case: Case, turn: int, draw: int, completion: Completion | Non
     key = completion.key if completion else ""
 
     def verdict(criterion: str, value: float, detail: dict[str, Any] | None = None) -> Verdict:
-        return Verdict(case.code, turn, draw, criterion, GRADER, "scored", value, detail or {}, key)
+        return Verdict(case.code, turn, draw, criterion, GRADER, "scored", value, detail or NO_DETAIL, key)
 
     if not answer.usable:
         failure = {"reason": answer.reason}

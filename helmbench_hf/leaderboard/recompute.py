@@ -132,17 +132,22 @@ def find_scores(
     Raises ScoringError where the verdicts contradict themselves or the plan.
     """
     rows = [dict(row) for row in judges]
-    found = score(
-        cases,
-        verdicts,
-        benchmark=benchmark,
-        judges=tuple(map(judge_info, rows)),
-        draws=draws,
-        design=design,
-        content_sha256=content_sha256,
-        rubric=rows[0]["rubric"] if rows else {},
-        claims=cite(checks, rows, authored(benchmark)["calibration"]),
-        panel=cast("Panel", panel),
+    # in one expression, so that neither the records nor their copy as JSON values live beside what is read back
+    written = json.dumps(
+        to_json(
+            score(
+                cases,
+                verdicts,
+                benchmark=benchmark,
+                judges=tuple(map(judge_info, rows)),
+                draws=draws,
+                design=design,
+                content_sha256=content_sha256,
+                rubric=rows[0]["rubric"] if rows else {},
+                claims=cite(checks, rows, authored(benchmark)["calibration"]),
+                panel=cast("Panel", panel),
+            )
+        )
     )
-    plain: dict[str, Any] = json.loads(json.dumps(to_json(found)))
+    plain: dict[str, Any] = json.loads(written)
     return plain

@@ -132,12 +132,12 @@ def _logistic(
         if float(np.abs(step).max()) < 1e-10:
             break
     p, information = _expected(x, beta)
-    scores: dict[str, Array] = {}
-    for row, residual, meaning in zip(x, y - p, meanings, strict=True):
-        scores[meaning] = scores.get(meaning, np.zeros(2)) + row * residual
+    place: dict[str, int] = {}
+    where = [place.setdefault(meaning, len(place)) for meaning in meanings]
+    scores = np.zeros((len(place), 2))
+    np.add.at(scores, where, x * (y - p)[:, None])
     inverse = np.linalg.inv(information)
-    middle = inverse @ sum((np.outer(s, s) for s in scores.values()), np.zeros((2, 2))) @ inverse
-    covariance = middle * len(scores) / (len(scores) - 1)
+    covariance = inverse @ (scores.T @ scores) @ inverse * len(place) / (len(place) - 1)
     return (float(beta[0]), float(beta[1])), [[float(item) for item in row] for row in covariance]
 
 

@@ -13,7 +13,7 @@ uncertainty of the fit.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -94,29 +94,33 @@ def fit(found: Sequence[Ladder]) -> tuple[dict[str, float], float]:
     import numpy as np
 
     names = sorted({ladder.scenario for ladder in found})
-    rows = [(names.index(ladder.scenario), severity, mark) for ladder in found for severity, mark in ladder.rungs]
+    place = {name: index for index, name in enumerate(names)}
+    rows = Counter((place[ladder.scenario], severity, mark) for ladder in found for severity, mark in ladder.rungs)
     x = np.zeros((len(rows), len(names) + 2))
     x[:, 0] = 1.0
     x[:, 1] = [severity for _, severity, _ in rows]
     x[np.arange(len(rows)), [index + 2 for index, _, _ in rows]] = 1.0
     prior = np.array([INTERCEPT_SD, SLOPE_SD, *[SHIFT_SD] * len(names)]) ** -2.0
-    marks = np.array([mark for _, _, mark in rows])
-    beta = _mode(x, marks, prior)
+    marks, counts = np.array([mark for _, _, mark in rows]), np.array(list(rows.values()), dtype=np.float64)
+    beta = _mode(x, marks, counts, prior)
     if beta[1] < 0:
         x[:, 1] = 0.0
-        beta = _mode(x, marks, prior)
+        beta = _mode(x, marks, counts, prior)
     return {name: float(beta[0] + beta[index + 2]) for index, name in enumerate(names)}, float(beta[1])
 
 
-def _mode(x: Array, marks: Array, prior: Array) -> Array:
-    """The coefficients of the highest posterior by Newton's steps, which are short where the curve is steep."""
+def _mode(x: Array, marks: Array, counts: Array, prior: Array) -> Array:
+    """The coefficients of the highest posterior by Newton's steps, which are short where the curve is steep.
+
+    x (n, k), marks (n) and how many rungs are alike (n); prior precisions (k).
+    """
     import numpy as np
 
     beta = np.zeros(x.shape[1])
     for _ in range(STEPS):
         p = 1 / (1 + np.exp(-np.clip(x @ beta, -30, 30)))
-        information = x.T @ (x * (p * (1 - p))[:, None]) + np.diag(prior)
-        step = np.linalg.solve(information, x.T @ (marks - p) - prior * beta)
+        information = x.T @ (x * (counts * p * (1 - p))[:, None]) + np.diag(prior)
+        step = np.linalg.solve(information, x.T @ (counts * (marks - p)) - prior * beta)
         beta = beta + step / max(1.0, float(np.abs(step).max()))
         if float(np.abs(step).max()) < 1e-11:
             break

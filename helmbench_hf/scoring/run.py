@@ -164,7 +164,11 @@ def _provenance(ledger: Ledger, benchmark: Benchmark, design: str, content_sha25
 
 
 def cases_sha256(cases: Sequence[Case]) -> str:
-    """SHA-256 over the cases as canonical JSON lines, by code: the same whatever their order."""
+    """SHA-256 over the cases as canonical JSON lines, by code: the same whatever their order.
+
+    pydantic's encoder takes the keys as they come and writes what `json` would, but for floats with an exponent; the one float
+    of a case is a weight of 1 to 10.
+    """
     from pydantic_core import to_json
 
     digest = hashlib.sha256()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import hashlib
+import json
+from dataclasses import asdict, replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
 from helmbench_hf.scoring.run import cases_sha256, score
@@ -219,6 +223,15 @@ def test_the_run_is_known_by_its_cases() -> None:
     assert cases_sha256([*pair]) != cases_sha256([pair[0], replace(pair[1], system="other")])
     stray = failure(case("P4-B2-S1")) + answer(pair[0], draw=3, target=1) + answer(pair[0], turn=7)
     assert scored([*pair], tagged(pair, 1, 1) + stray).provenance.ignored_verdicts == 4
+
+
+@given(st.text(), st.lists(st.text()), st.floats(0.01, 1000), st.integers(-10, 10), st.sampled_from([None, True, False]))
+def test_the_hash_of_cases_is_that_of_canonical_json(
+    system: str, turns: list[str], weight: float, severity: int, present: bool | None
+) -> None:
+    one = case(system=system, turns=tuple(turns), weight=weight, severity=severity, control_present=present)
+    line = json.dumps(asdict(one), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    assert cases_sha256([one]) == hashlib.sha256(f"{line}\n".encode()).hexdigest()
 
 
 def test_an_unknown_scenario_is_refused_but_not_an_open_twin() -> None:
