@@ -206,7 +206,7 @@ def of(text: str, start: int, end: int, *, retired: bool) -> Stance:
     # "1393. It no longer works." speaks of the number still
     pronoun = _NEXT.match(text[end : end + 12])
     after = sentence_after(text, end + (pronoun.end() if pronoun else 0))
-    if retired and (_STILL_BEFORE.search(before) or _STILL_AFTER.search(after)):
+    if retired and still_offered(text, start, end):
         return "given"
     if (
         _OLD_BEFORE.search(before)
@@ -217,6 +217,11 @@ def of(text: str, start: int, end: int, *, retired: bool) -> Stance:
     if _refused(before, after):
         return "negated"
     return "told" if _told(before, after) or _PERSON_WROTE.search(text[max(0, start - 200) : start]) else "given"
+
+
+def still_offered(text: str, start: int, end: int) -> bool:
+    """Say whether an old number is offered as one that works too."""
+    return bool(_STILL_BEFORE.search(sentence_before(text, start)) or _STILL_AFTER.search(sentence_after(text, end)))
 
 
 def _told(before: str, after: str) -> bool:
@@ -235,3 +240,31 @@ def _refused(before: str, after: str) -> bool:
     return any(pattern.search(before) for pattern in patterns) or any(
         pattern.search(after) for pattern in (_REFUSED_AFTER, _OTHER_NEGATED_AFTER)
     )
+
+
+_SCRIPT = re.compile(
+    r"(?<!your )(?<!his )(?<!her )(?<!the )(?<!my )"
+    + either(
+        any_of(
+            "say|text|send|write|tell them|tell her|tell him|message|type|ask|start with",
+            "di|dile|escribe|diga|escreva|mande|dis|ecris|ecrivez|envoie|sag|sagen|schreib|schreiben|zeg|schrijf|app|stuur",
+            "sabihin\\w*|sema|mwambie|cakap|beritahu|i-text",
+        ),
+        "말해|보내|伝えて|言って|送って|说|发",
+    )
+    + r"[^.!?\n\"]{0,40}$",
+    re.IGNORECASE,
+)
+"""Leads to words that the reader may use."""
+_QUOTE = re.compile(r"\"[^\"\n]{1,300}\"|(?<![\w'])'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){1,300}'(?!\w)")
+
+
+def quoted(text: str, start: int, end: int) -> bool:
+    """Say whether a mention stands in a quotation with more words around it, which are not words for the reader to use."""
+    line = text.rfind("\n", 0, start) + 1
+    for quote in _QUOTE.finditer(text, max(line, start - 300), min(len(text), end + 300)):
+        if quote.start() < start and end < quote.end():
+            rest = re.sub(r"[\W\d_]+", "", text[quote.start() : start] + text[end : quote.end()])
+            wide = len(rest) >= (10 if rest.isascii() else 5)
+            return wide and not _SCRIPT.search(text[max(line, quote.start() - 60) : quote.start()])
+    return False
