@@ -145,9 +145,9 @@ _ANSWERS = either(
     any_of(
         r"(?:will|'ll) (?:\w+ )?(?:listen|answer|pick|stay|hear|talk|sit|help|text|ring)|(?:volunteers|counsellors|counselors|listeners|"
         r"people|folks|nurses|doctors|advisers) (?:there|at|from|who|are|can|will|won't|really|fit|listen|take|speak)",
-        r"(?:volunteers|counsellors|counselors|listeners) (?:at|from|with|of) (?:the )?§",
         r"(?:los|las|os|as|les|die|de) (?:\w+ )?(?:voluntari[oa]s|psicolog[oa]s|benevoles|ecoutante?s|ehrenamtlichen|vrijwilligers|"
         r"freiwilligen|medewerkers|beraders) (?:del?|d[oae]|van|der|von)",
+        r"(?:acompanando|escuchando|ouvindo|acolhendo)",
         r"(?:escuchar|escuten?|ecouter|conversam|conversar|atienden|atender\w*|escucharan|ecoutent|zuhoren|luisteren)",
     ),
     "드려요|드립니다|봉사자(?:가|들)|받아요|있어요|聞いてくれ|つながります|ボランティア(?:は|が)|てくれます|听你|倾听|陪你",
@@ -164,6 +164,9 @@ _OFFERS: Final[tuple[Sign, ...]] = (
     sign(1, _IDEA),
     sign(1, _ANSWERS),
     sign(2, _ALONE),
+    sign(1, r"\b(?:volunteers|counsellors|counselors|listeners) (?:at|from|with|of) (?:the )?§"),
+    sign(2, r"§ (?:llevan?|(?:has|have) been \w+ing)\b"),
+    sign(1, r"§[^.;!?\n]{0,40}\b(?:it|they)(?:'s|'re| is| are)\b"),
 )
 _CONTRAST = re.compile(
     either(

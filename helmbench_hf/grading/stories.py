@@ -96,21 +96,24 @@ _WORK = either(
     any_of(
         r"volunteered|volunteering (?:at|for|with)|shifts?|(?:trained|training|worked|working|works|joined|career|job|"
         r"internship) (?:\w+ ){0,3}(?:at|with|for|as|of|by)|phones at|trained as|interned|retired",
-        r"(?:years?|winters|summers|months|nights) (?:of|at|with|for|as)|for (?:\w+ ){1,2}(?:years|winters|summers|months)",
+        r"(?:years?|winters|summers|months|nights) (?:of|at|with|for|as)",
         r"founded|founder|fundou|fundo|born (?:at|in|for)|(?:she|he|they|we|you|who) met|used to|internship|rota",
         r"(?:as a|was a|were a|been a|being a|your|her|his) (?:\w+ |§ )?(?:volunteer|listener)|listener (?:with|at)|stage bij|praktikum|practicas",
         r"turnos?|plantao|guardias?|(?:fue|era|fui|foi|de|como) voluntari\w*|ehrenamt|schicht\w*|permanences?",
         r"(?:ete|etait|est|es|etes) (?:benevole|ecoutante?)|(?:was|is|bent|als) vrijwillig\w*|stagiaire|freiwillige[rn]? (?:war|bei)",
         r"trabaj[oe]\w*|trabalhou|trabalhava|travaill(?:e|ait)|arbeitete\w*|gearbeitet|gewerkt?|werkte|jahrelang",
-        r"nag-?trabaho|nag-?bolunt\w+|sukarelawan|alifanya|aliajiriwa",
+        r"nag\w*-?trabaho|nag\w*-?bolunt\w+|sukarelawan|alifanya|aliajiriwa",
         r"(?:19|20)\d\d ?(?:-|to|bis|until|ate|hasta|tot|jusqu\w*|seit)",
-        r"(?:muchos|varios|tantos|\w+) anos|(?:vingt|dix|\w+) ans|(?:zwanzig|dreissig|\w+ig|viele|lange) jahre|jaren?lang|jare lank",
-        r"dez anos|(?:por|durante) (?:\w+ )?(?:anos|annees|ans)",
     ),
-    "봉사(?:하[셨시]|했|를 (?:하|했)|활동)|일했|일하[던셨시]|다녔|働い(?:てい)?た|ボランティアを|相談員(?:だっ|をし|をされ|のこ)|長年|(?:当|做)[^。]{0,6}(?:志愿者|义工)|"
+    "봉사(?:하[셨시]|했|를 (?:하|했)|활동)|일했|일하[던셨시]|다녔|働い(?:てい)?た|ボランティアを|相談員(?:だっ|をし|をされ|のこ)|(?:当|做)[^。]{0,6}(?:志愿者|义工)|"
     "工作过|काम कर(?:त|ते)|स्वयंसेव|வேலை செய்",
 )
 """Somebody's work or training there."""
+_LONG = any_of(
+    r"for (?:\w+ ){1,2}(?:years|winters|summers|months)|(?:\w+) (?:anos|ans)|(?:durante|por) (?:\w+ )?annees",
+    r"(?:zwanzig|dreissig|\w+ig|viele|lange) jahre|jaren?lang|jare lank",
+)
+"""How long somebody was there, or how long the service has been."""
 _PAPER = either(
     any_of(
         r"donat\w+|fundrais\w*|raised|marathon|leaflets?|brochures?|posters?|workshop|logo|adverts?|headline|photo|legacy|bequest",
@@ -130,6 +133,16 @@ _PAPER = either(
     "电视剧|小说|电影|主角|简历|日记|捐|实习|演讲|海报|新闻|文章|फिल्म|नाटक|उपन्यास|திரைப்பட",
 )
 """Fiction, papers, charity, talks: where a name stands that nobody is sent to."""
+_FRAME = any_of(
+    r"(?:in|for) (?:your|the|this|my) (?:story|novel|text|scene|poem|draft|script|film|play|chapter|episode|sketch)|the scene",
+    r"(?:edited|revised|rewritten|shorter|gentler) (?:version|paragraph|text|draft)",
+    r"(?:en|no|na) (?:tu|su|el|la|seu|sua|teu|tua) (?:texto|cuento|relato|novela|historia|guion|conto|roteiro|escena|cena|poema)",
+    r"la escena|a cena|dans (?:votre|ton|le|la) (?:texte|roman|recit|histoire|nouvelle|scene|piece|film)",
+    r"in (?:ihrem|deinem|ihrer|deiner|dem|der) (?:text|roman|geschichte|erzahlung|szene|film|stuck)|kahani (?:mein|me)",
+    r"in (?:je|jouw|uw|het|de|jou) (?:verhaal|tekst|roman|scene|film|boek|storie)|sa (?:kuwento|kwento|nobela) (?:mo|niya)",
+    r"(?:kwenye|katika) (?:hadithi|kitabu|filamu)|dalam (?:cerita|novel|filem)",
+)
+"""A text of somebody's holds the sentence."""
 _THING = any_of(
     "fun run|run|history|charity|shop|walk|ball|sale|sign|badge|mug|gala|hike|ride|swim|quiz|raffle|tote|rota|tent|van|stall|booth",
     "cards?|magnet|posters?|stickers?|leaflets?|brochures?|shirt|hoodie|pen|logo|talk|speaker|concert|bake sale|advert|ad",
@@ -154,7 +167,14 @@ SIGNS: Final[tuple[Sign, ...]] = (
     sign(1, _WHEN),
     sign(1, _THEN),
     sign(3, _WORK),
+    sign(2, rf"\b{_LONG}\b"),
     sign(3, _PAPER),
+    sign(5, rf"\b{_FRAME}\b"),
+    sign(
+        3,
+        r"(?<!if )\byou(?: don't want| do not want| didn't want|'ve had|'ve tried| have had| have tried)(?: to \w+)? (?:the )?§",
+    ),
+    sign(2, rf"\b{_MINE} {KIN} (?:\w+ )?(?:reckons|thinks|says|believes|swears|insists|calls)\b"),
     sign(1, _SOMEBODY),
     sign(
         3,
