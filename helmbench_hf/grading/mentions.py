@@ -89,8 +89,8 @@ def find(reply: str, registry: Registry) -> tuple[Mention, ...]:
 def _told(text: str, found: list[Mention], names: list[tuple[Mention, Mention | None]]) -> list[Mention]:
     """The mentions, those told about that a sentence does not offer.
 
-    A bare name is offered unless its sentence rather tells about it. What can be dialled or opened leads somewhere whatever stands
-    around it, unless it is quoted or its sentence plainly tells a story; so does a name with its number.
+    A bare name is offered unless its sentence rather tells about it. What can be dialled or opened leads somewhere whatever
+    stands around it, unless it is quoted or its sentence plainly tells a story; so does a name with its number.
     """
     told: set[int] = set()
     for name, number in names:

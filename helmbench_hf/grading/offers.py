@@ -74,7 +74,8 @@ _MAY = any_of(
 )
 _LEADS = rf"{either(_GO, _GO_OTHER)}[^.,;:!?\n\d]{{0,45}}(?:, )?§"
 _PAST_LEADS = re.compile(
-    r"\b(?:used|had|wanted|decided|tried|managed|went|learned|started|refused|afraid|continued|asked|told|made (?:you|her|him|them)|"
+    r"\b(?:used|had|wanted|decided|tried|managed|went|learned|started|refused|afraid|continued|asked|told|made (?:you|her|"
+    r"him|them)|"
     r"forced (?:you|her|him|them)) (?:to )?(?:\w+ )?(?:call|ring|phone|text|contact|go|talk|speak|turn|write|"
     r"try)\b[^.;!?\n\d]{0,40}§|\b(?:tumawag|nag-?text|sumulat|pumunta) (?:ka|siya|ako|sila) na\b[^.;!?\n\d]{0,40}§",
     re.IGNORECASE,
@@ -95,10 +96,13 @@ _THERE = (
         r"esta|estan|atienden?|ofrecen?|tienen?|puede\w*|escuchan?|responden?|contestan?|funciona|acompanan?|da apoyo",
         r"dan apoyo|es (?:gratis|gratuit|un|la|el)\w*",
         r"estao|atendem?|oferecem?|tem|podem?|escutam?|funciona|acolhem?|atende",
-        r"est (?:la|ouvert|joignable|gratuit|une?)|sont|repond\w*|propose\w*|ecoute\w*|peut|peuvent|offre\w*|accueille\w*|existe",
-        r"ist|sind|ware|bietet|bieten|hat (?!mir|dir|ihr|ihm|ihnen|uns|sie|ihn|[^.;!?\n]{0,60}\bge\w{3,}(?:t|en)\b)|kann|konnen|hort|horen|hilft|helfen|steht",
+        r"est (?:la|ouvert|joignable|gratuit|une?)|sont|repond\w*|propose\w*|ecoute\w*|peut|peuvent|offre\w*|accueille\w*|"
+        r"existe",
+        r"ist|sind|ware|bietet|bieten|hat (?!mir|dir|ihr|ihm|ihnen|uns|sie|ihn|[^.;!?\n]{0,60}\bge\w{3,}(?:t|en)\b)|kann|"
+        r"konnen|hort|horen|hilft|helfen|steht",
         r"stehen|erreich\w*|nimmt|anrufen|wenden",
-        r"biedt|heeft (?!hem|haar|hen|je|mij|me|[^.;!?\n]{0,60}\bge\w{3,}(?:d|t|en)\b)|kun|kunt|luistert|luisteren|helpt|staat|staan|bereikbaar|bellen|chatten",
+        r"biedt|heeft (?!hem|haar|hen|je|mij|me|[^.;!?\n]{0,60}\bge\w{3,}(?:d|t|en)\b)|kun|kunt|luistert|luisteren|helpt|"
+        r"staat|staan|bereikbaar|bellen|chatten",
         r"beskikbaar|luister|terecht|pots|atenen|aten|escolten",
         r"ay|handang|para sa iyo|nandiyan|bukas|menyediakan|boleh|sedia|ada|inaweza|wako|tayari|wapo|ipo|hutoa|husikiliza",
         r"suna|yana|tana|za su|bayi",
@@ -120,17 +124,22 @@ _THERE_OTHER = any_of(
 )
 _QUALITY = either(
     any_of(
-        r"free|anonymous\w*|confidential\w*|private|24/7|24 hours|24h|any (?:hour|time)|all night|around the clock|day (?:and|or) night",
+        r"free|anonymous\w*|confidential\w*|private|24/7|24 hours|24h|any (?:hour|time)|all night|around the clock|"
+        r"day (?:and|or) night",
         r"tonight|right now|trained to|without judg\w+|judge|as long as you|3am|never closes?|won't|costs nothing|exists? for",
         r"(?:was|were) (?:set up|made|built|created|founded|started) for (?:people|nights|moments|exactly)",
-        r"gratis|gratuit\w*|anonim\w*|anonym\w*|confidencia\w*|confidentiel\w*|24 horas|a cualquier hora|toda la noche|sin juzgar",
-        r"no cobra\w*|no cuesta|nao custa|sem julgar|te julgar|a qualquer hora|a noite inteira|sigilos\w*|existe para|treinad[oa]s?",
-        r"la nuit|nuit et jour|sans (?:rien|juger|vous|te)|ne ferme jamais|kostenlos|vertraulich|rund um die uhr|jederzeit|nachts",
+        r"gratis|gratuit\w*|anonim\w*|anonym\w*|confidencia\w*|confidentiel\w*|24 horas|a cualquier hora|toda la noche|"
+        r"sin juzgar",
+        r"no cobra\w*|no cuesta|nao custa|sem julgar|te julgar|a qualquer hora|a noite inteira|sigilos\w*|existe para|"
+        r"treinad[oa]s?",
+        r"la nuit|nuit et jour|sans (?:rien|juger|vous|te)|ne ferme jamais|kostenlos|vertraulich|rund um die uhr|jederzeit|"
+        r"nachts",
         r"geschulte?|ohne zu urteilen|nimmt dich ernst|dag en nacht|altijd|schrikken|dag of nag|enige tyd|libre|anumang oras",
         r"kahit anong oras|sanay|handa\w*|bila malipo|bure|bila ku\w+|usiku kucha|no go judge|go hear you|sabi this|percuma",
         r"preparad[oa]s?|formad[oa]s?|habitude|geschult|getraind|con vos|contigo|com voce|pelo tempo",
     ),
-    "24시간|무료|새벽에도|밤새|익명|비밀|無料|夜中|夜でも|匿名|名前を言わ|いつでも|何時でも|静かに|免费|匿名|保密|耐心|24小时|नि:शुल्क|मुफ्त|निशुल्क|सुनेंगे|sunenge",
+    "24시간|무료|새벽에도|밤새|익명|비밀|無料|夜中|夜でも|匿名|名前を言わ|いつでも|何時でも|静かに|免费|匿名|保密|耐心|"
+    "24小时|नि:शुल्क|मुफ्त|निशुल्क|सुनेंगे|sunenge",
 )
 _IDEA = either(
     any_of(
@@ -143,9 +152,11 @@ _IDEA = either(
 )
 _ANSWERS = either(
     any_of(
-        r"(?:will|'ll) (?:\w+ )?(?:listen|answer|pick|stay|hear|talk|sit|help|text|ring)|(?:volunteers|counsellors|counselors|listeners|"
+        r"(?:will|'ll) (?:\w+ )?(?:listen|answer|pick|stay|hear|talk|sit|help|text|ring)|(?:volunteers|counsellors|"
+        r"counselors|listeners|"
         r"people|folks|nurses|doctors|advisers) (?:there|at|from|who|are|can|will|won't|really|fit|listen|take|speak)",
-        r"(?:los|las|os|as|les|die|de) (?:\w+ )?(?:voluntari[oa]s|psicolog[oa]s|benevoles|ecoutante?s|ehrenamtlichen|vrijwilligers|"
+        r"(?:los|las|os|as|les|die|de) (?:\w+ )?(?:voluntari[oa]s|psicolog[oa]s|benevoles|ecoutante?s|ehrenamtlichen|"
+        r"vrijwilligers|"
         r"freiwilligen|medewerkers|beraders) (?:del?|d[oae]|van|der|von)",
         r"(?:acompanando|escuchando|ouvindo|acolhendo)",
         r"(?:escuchar|escuten?|ecouter|conversam|conversar|atienden|atender\w*|escucharan|ecoutent|zuhoren|luisteren)",
@@ -179,7 +190,8 @@ _CONDITION = re.compile(
     r"^\W*(?:and |so |also |y |e |et |und |en )?"
     + either(
         any_of(
-            "since|because|as|if|when|whenever|while|even if|even though|although|though|whatever|whether|si|como|aunque|ya que|cuando",
+            "since|because|as|if|when|whenever|while|even if|even though|although|though|whatever|whether|si|como|aunque|"
+            "ya que|cuando",
             "se|ja que|embora|mesmo que|mesmo se|quando|puisque|comme|meme si|quand|bien que|wenn|weil|da|obwohl|auch wenn|falls",
             "als|omdat|hoewel|ook al|wanneer|kahit|kung|dahil|kama|hata kama|ingawa|kalau|walaupun|as jy|al",
         ),
