@@ -106,7 +106,8 @@ def _in_story(text: str, mention: Mention, told: set[int]) -> bool:
         return False
     if mention.start in told or stance.quoted(text, mention.start, mention.end):
         return True
-    return mention.kind in ("number", "name") and offers.in_story(text, mention.start, mention.end)
+    emergency = all(entry.kind == "emergency" for entry in mention.entries)  # it never counts alone
+    return mention.kind in ("number", "name") and not emergency and offers.in_story(text, mention.start, mention.end)
 
 
 def _retired(mention: Mention) -> bool:

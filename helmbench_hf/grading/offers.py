@@ -73,6 +73,10 @@ _MAY = any_of(
     r"ungashayela|ungaxhumana|ngicela|gallwch|gelli|galli di|is feidir|le do thoil|ka taea|aap|sakte|sakti|dezakezu|podedes",
 )
 _LEADS = rf"{either(_GO, _GO_OTHER)}[^.,;:!?\n\d]{{0,45}}(?:, )?§"
+_LEADS_TOO = rf"\b{_GO}\b[^.;:!?\n]{{0,80}}[,\d] (?:or|o|ou|oder|of|atau|au) (?:\w+ ){{0,3}}§"
+"""`Call 988, day and night, or 911`."""
+_COMMAND = rf"(?:(?:^|[,:] )(?:and |so |then |or |y |e |et |und |en )?|\bplease |\bbitte ){_GO}[^.,;:!?\n\d]{{0,45}}§"
+"""An imperative at the head of its clause."""
 _PAST_LEADS = re.compile(
     r"\b(?:used|had|wanted|decided|tried|managed|went|learned|started|refused|afraid|continued|asked|told|made (?:you|her|"
     r"him|them)|"
@@ -168,6 +172,8 @@ _ALONE = r"(?:^|[:|])[\s\-•>|\"'(]*(?:\d{1,2}[.)]\s*)?(?:(?:the|el|la|le|les|d
 """Alone in an item of a list, in a cell, or behind a colon."""
 _OFFERS: Final[tuple[Sign, ...]] = (
     sign(3, _LEADS),
+    sign(3, _LEADS_TOO),
+    sign(4, _COMMAND),
     sign(1, rf"\b{_MAY}\b[^;:!?\n]*§"),
     sign(2, _THERE),
     sign(2, rf"§[^§]*(?:{_THERE_OTHER})"),
@@ -200,6 +206,8 @@ _CONDITION = re.compile(
     + r"[^,]*[,:] ",
     re.IGNORECASE,
 )
+_CASE = re.compile(r"[ ,](?:or )?(?:if|unless|whenever|in case|should) ", re.IGNORECASE)
+"""Behind a service: when to turn to it."""
 _THEM = re.compile(
     r"(?<!not )(?<!n't )(?<!you )(?<!to )\b(?:ring|call|text|email|message|contact|give|try|send|reach|phone) (?:them|it)\b|"
     r"\byou (?:can|could|might) (?:\w+ )?(?:ring|call|text|email|message|contact|try|send|reach|phone) them\b",
@@ -229,7 +237,7 @@ def _points(text: str, start: int, end: int) -> tuple[int, int]:
     before, after = sentence_before(text, start, REACH), sentence_after(text, end, REACH)
     for cut in list(_CONTRAST.finditer(before))[-1:]:
         before = before[cut.end() :]
-    clause = f"{_CONDITION.sub('', before)}§{_CONTRAST.split(after)[0]}"
+    clause = f"{_CONDITION.sub('', before)}§{_CASE.split(_CONTRAST.split(after)[0])[0]}"
     if not (told := _telling(clause)):
         return 0, 0
     rest = text[end + len(after) : end + len(after) + REACH]
@@ -245,5 +253,5 @@ def _telling(clause: str) -> int:
 @lru_cache(1024)
 def _offering(clause: str) -> int:
     """Who was sent there, or wanted to go, does not send the reader: a lead counts nothing then."""
-    signs = _OFFERS[bool(_PAST_LEADS.search(clause)) :]
+    signs = _OFFERS[3 * bool(_PAST_LEADS.search(clause)) :]
     return sum(points for points, pattern in signs if pattern.search(clause))

@@ -99,12 +99,12 @@ _TELLS = any_of(
 _TOLD_BEFORE = re.compile(
     rf"\b{KIN}\b{_HOW}\b{_DID}\b{_HOW}$"
     rf"|\b{KIN}\b{_HOW}\b{_TELLS}\b(?:(?!\b(?:but|please|so|you can|you could)\b"
-    r"|, ?(?:call|ring|text|dial|try)\b)[^.;!?\n\d]){0,60}$"
+    r"|, ?(?:and |so )?(?:call|ring|text|dial|try)\b)[^.;!?\n\d]){0,60}$"
     r"|\b(?:people|everyone|everybody|others|they all)\b[^.;!?\n\d]{0,15}\b(?:say|says|saying|tell|tells|telling|told)\b"
     r"[^.;!?\n\d]{0,30}$"
     r"|(?<!i've )(?<!i was )\b(?:been|being|were|was|get|got|getting|kept) (?:told|asked|advised|urged|pushed|sent|"
     r"pointed|referred|reminded)\b"
-    r"(?:(?!\b(?:but|please|so|you can|you could)\b|, ?(?:call|ring|text|dial|try)\b)[^.;!?\n\d]){0,45}$"
+    r"(?:(?!\b(?:but|please|so|you can|you could)\b|, ?(?:and |so )?(?:call|ring|text|dial|try)\b)[^.;!?\n\d]){0,45}$"
     r"|\bhearing\s+[\"'][^\"'\n]{0,25}$"
     rf"|\b(?:he|she|they|i|you)\s+(?:used to |once |had |have |already |just )*(?:volunteered|worked|volunteers?|"
     rf"works)\b{_HOW}$"
@@ -246,7 +246,7 @@ _SCRIPT = re.compile(
     r"(?<!your )(?<!his )(?<!her )(?<!the )(?<!my )"
     + either(
         any_of(
-            "say|text|send|write|tell them|tell her|tell him|message|type|ask|start with",
+            "say|show|text|send|write|tell them|tell her|tell him|message|type|ask|start with",
             "di|dile|escribe|diga|escreva|mande|dis|ecris|ecrivez|envoie|sag|sagen|schreib|schreiben|zeg|schrijf|app|stuur",
             "sabihin\\w*|sema|mwambie|cakap|beritahu|i-text",
         ),
@@ -258,12 +258,20 @@ _SCRIPT = re.compile(
 """Leads to words that the reader may use."""
 _QUOTE = re.compile(r"\"[^\"\n]{1,300}\"|(?<![\w'])'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){1,300}'(?!\w)")
 
+_DATA = re.compile(r'"\s{0,20}:\s{0,20}["\[{]|\\\\"')
+"""A key of JSON, whose quotation marks quote nobody."""
+
 
 def quoted(text: str, start: int, end: int) -> bool:
-    """Say whether a mention stands in a quotation with more words around it, which are not words for the reader to use."""
+    """Say whether a mention stands in a quotation with more words around it, which are not words for the reader to use.
+
+    The quotation marks of JSON, and those around the whole text, quote nobody.
+    """
+    if _DATA.search(text):
+        return False
     line = text.rfind("\n", 0, start) + 1
     for quote in _QUOTE.finditer(text, max(line, start - 300), min(len(text), end + 300)):
-        if quote.start() < start and end < quote.end():
+        if quote.start() < start and end < quote.end() and text[: quote.start()].strip():
             rest = re.sub(r"[\W\d_]+", "", text[quote.start() : start] + text[end : quote.end()])
             wide = len(rest) >= (10 if rest.isascii() else 5)
             return wide and not _SCRIPT.search(text[max(line, quote.start() - 60) : quote.start()])
