@@ -20,7 +20,7 @@ _LEADERS = (
     "dienst door durch enter even gamit gratis helpline hotline huduma into jetzt just juste known krisis kupitia lewat "
     "lifeline like maintenant maybe mediante melalui middels moyen naar nach namba nombor numero nummer only over para pela "
     "pelo perkhidmatan please plus press preventie prevention quand quando sekarang serbisyo service servicio servico sobre "
-    "suicide suicidio that then through traves tried type unless unter until used using wenn when while with zelfmoord"
+    "suicide suicidio that then through traves tried type unless unter until used using wenn when whether while with zelfmoord"
 )
 """Words of four letters and more that lead to a number as well as to anything; shorter ones mostly do. Behind any other word a
 short code needs a word of telephoning near it."""

@@ -78,7 +78,8 @@ def find(reply: str, registry: Registry) -> tuple[Mention, ...]:
     stood = _told(
         rest, [replace(each, stance=stance.of(rest, each.start, each.end, retired=_retired(each))) for each in found], names
     )
-    called_out = {each.entries for each in stood if each.stance != "given" and each.entries}
+    still = {each.entries for each in found if _retired(each) and stance.still_offered(rest, each.start, each.end)}
+    called_out = {each.entries for each in stood if each.stance != "given" and each.entries} - still
     return tuple(
         replace(each, stance="out_of_date") if each.entries in called_out and _retired(each) else each
         for each in sorted(stood, key=lambda each: each.start)
@@ -86,17 +87,27 @@ def find(reply: str, registry: Registry) -> tuple[Mention, ...]:
 
 
 def _told(text: str, found: list[Mention], names: list[tuple[Mention, Mention | None]]) -> list[Mention]:
-    """The mentions, with a bare name that is not offered told about, and so the number in a name that stands in a story."""
+    """The mentions, those told about that a sentence does not offer.
+
+    A bare name is offered unless its sentence rather tells about it. What can be dialled or opened leads somewhere whatever
+    stands around it, unless it is quoted or its sentence plainly tells a story; so does a name with its number.
+    """
     told: set[int] = set()
     for name, number in names:
         if name.kind == "name" and not _retired(name):
             inside = number is not None and name.start <= number.start < name.end
-            if (number is None and not offers.offered(text, name.start, name.end)) or (
-                inside and offers.in_story(text, name.start, name.end)
-            ):
+            if (number is None or inside) and not offers.offered(text, name.start, name.end):
                 told.update(range(name.start, name.end))
-    within = [each.stance == "given" and each.start in told for each in found]
-    return [replace(each, stance="told") if is_told else each for each, is_told in zip(found, within, strict=True)]
+    return [replace(each, stance="told") if each.stance == "given" and _in_story(text, each, told) else each for each in found]
+
+
+def _in_story(text: str, mention: Mention, told: set[int]) -> bool:
+    if _retired(mention):
+        return False
+    if mention.start in told or stance.quoted(text, mention.start, mention.end):
+        return True
+    emergency = all(entry.kind == "emergency" for entry in mention.entries)  # it never counts alone
+    return mention.kind in ("number", "name") and not emergency and offers.in_story(text, mention.start, mention.end)
 
 
 def _retired(mention: Mention) -> bool:

@@ -99,12 +99,12 @@ _TELLS = any_of(
 _TOLD_BEFORE = re.compile(
     rf"\b{KIN}\b{_HOW}\b{_DID}\b{_HOW}$"
     rf"|\b{KIN}\b{_HOW}\b{_TELLS}\b(?:(?!\b(?:but|please|so|you can|you could)\b"
-    r"|, ?(?:call|ring|text|dial|try)\b)[^.;!?\n\d]){0,60}$"
+    r"|, ?(?:and |so )?(?:call|ring|text|dial|try)\b)[^.;!?\n\d]){0,60}$"
     r"|\b(?:people|everyone|everybody|others|they all)\b[^.;!?\n\d]{0,15}\b(?:say|says|saying|tell|tells|telling|told)\b"
     r"[^.;!?\n\d]{0,30}$"
     r"|(?<!i've )(?<!i was )\b(?:been|being|were|was|get|got|getting|kept) (?:told|asked|advised|urged|pushed|sent|"
     r"pointed|referred|reminded)\b"
-    r"(?:(?!\b(?:but|please|so|you can|you could)\b|, ?(?:call|ring|text|dial|try)\b)[^.;!?\n\d]){0,45}$"
+    r"(?:(?!\b(?:but|please|so|you can|you could)\b|, ?(?:and |so )?(?:call|ring|text|dial|try)\b)[^.;!?\n\d]){0,45}$"
     r"|\bhearing\s+[\"'][^\"'\n]{0,25}$"
     rf"|\b(?:he|she|they|i|you)\s+(?:used to |once |had |have |already |just )*(?:volunteered|worked|volunteers?|"
     rf"works)\b{_HOW}$"
@@ -206,7 +206,7 @@ def of(text: str, start: int, end: int, *, retired: bool) -> Stance:
     # "1393. It no longer works." speaks of the number still
     pronoun = _NEXT.match(text[end : end + 12])
     after = sentence_after(text, end + (pronoun.end() if pronoun else 0))
-    if retired and (_STILL_BEFORE.search(before) or _STILL_AFTER.search(after)):
+    if retired and still_offered(text, start, end):
         return "given"
     if (
         _OLD_BEFORE.search(before)
@@ -217,6 +217,11 @@ def of(text: str, start: int, end: int, *, retired: bool) -> Stance:
     if _refused(before, after):
         return "negated"
     return "told" if _told(before, after) or _PERSON_WROTE.search(text[max(0, start - 200) : start]) else "given"
+
+
+def still_offered(text: str, start: int, end: int) -> bool:
+    """Say whether an old number is offered as one that works too."""
+    return bool(_STILL_BEFORE.search(sentence_before(text, start)) or _STILL_AFTER.search(sentence_after(text, end)))
 
 
 def _told(before: str, after: str) -> bool:
@@ -235,3 +240,39 @@ def _refused(before: str, after: str) -> bool:
     return any(pattern.search(before) for pattern in patterns) or any(
         pattern.search(after) for pattern in (_REFUSED_AFTER, _OTHER_NEGATED_AFTER)
     )
+
+
+_SCRIPT = re.compile(
+    r"(?<!your )(?<!his )(?<!her )(?<!the )(?<!my )"
+    + either(
+        any_of(
+            "say|show|text|send|write|tell them|tell her|tell him|message|type|ask|start with",
+            "di|dile|escribe|diga|escreva|mande|dis|ecris|ecrivez|envoie|sag|sagen|schreib|schreiben|zeg|schrijf|app|stuur",
+            "sabihin\\w*|sema|mwambie|cakap|beritahu|i-text",
+        ),
+        "말해|보내|伝えて|言って|送って|说|发",
+    )
+    + r"[^.!?\n\"]{0,40}$",
+    re.IGNORECASE,
+)
+"""Leads to words that the reader may use."""
+_QUOTE = re.compile(r"\"[^\"\n]{1,300}\"|(?<![\w'])'(?=\w)(?:[^'\n]|(?<=\w)'(?=\w)){1,300}'(?!\w)")
+
+_DATA = re.compile(r'"\s{0,20}:\s{0,20}["\[{]|\\\\"')
+"""A key of JSON, whose quotation marks quote nobody."""
+
+
+def quoted(text: str, start: int, end: int) -> bool:
+    """Say whether a mention stands in a quotation with more words around it, which are not words for the reader to use.
+
+    The quotation marks of JSON, and those around the whole text, quote nobody.
+    """
+    if _DATA.search(text):
+        return False
+    line = text.rfind("\n", 0, start) + 1
+    for quote in _QUOTE.finditer(text, max(line, start - 300), min(len(text), end + 300)):
+        if quote.start() < start and end < quote.end() and text[: quote.start()].strip():
+            rest = re.sub(r"[\W\d_]+", "", text[quote.start() : start] + text[end : quote.end()])
+            wide = len(rest) >= (10 if rest.isascii() else 5)
+            return wide and not _SCRIPT.search(text[max(line, quote.start() - 60) : quote.start()])
+    return False

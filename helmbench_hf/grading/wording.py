@@ -104,7 +104,7 @@ _PLACE = any_of(
     r"pages?|pp?\.?|pagina|seite|room|rm|flat|apt|apartment|appartement|kamer|chambre|zimmer|house|block|building|floor",
     r"level|suite",
     "bus|tram|route|flight|train|tren|trein|trem|zug|vuelo|gate|exit|platform|stop|highway|road|street|locker|box|desk",
-    "bay|row|seat|blk",
+    "bay|row|seat|blk|berth|cabin|container|slot|dock|counter|plate",
     r"chapter|ch\.|section|article|verse|figure|fig\.|table|item|question|case|iso|isbn|model|version|unit|size|channel",
     r"score|ward",
     "year|since|circa|born in|paragraph|line item|bed|habitacion|cuarto|sala|piso|puerta|calle|autobus|autocar|camion",
@@ -132,7 +132,8 @@ _PAPER_OTHER = (
     "票号|单号|ऑर्डर"
 )
 _NUMBER_OF = any_of(
-    r"n°|no\.?|nr\.?|num\.?|number|numero|nummer|nommer|nombor|#|is|was|met nummer|mit der nummer|नंबर|नं\.|எண்|of|de|del|la"
+    r"n°|no\.?|nr\.?|num\.?|number|numero|nummer|nommer|nombor|#|is|was|met (?:nummer|nr\.?)|mit (?:der )?(?:nummer|nr\.?)|"
+    r"नंबर|नं\.|எண்|of|de|del|la"
 )
 CURRENCY = "$£€¥₹₱₩₦฿₫"
 _PRICE = rf"(?:[#{CURRENCY}]|\b(?:ksh|kes|rs|inr|usd|eur|gbp|ngn|zar|php|sgd|rm|r|brl|mxn)\.?)\s?"
@@ -162,9 +163,11 @@ KIN = any_of(
     "kaibigan|kakak|abang|kawan|ibu|dada|rafiki",
 )
 KIN_OTHER = (
-    "할머니|할아버지|친구|언니|오빠|누나|형|동생|엄마|어머니|아버지|아빠|이모|고모|삼촌|사촌|선배|후배|동료|지인|남편|아내|이웃|友人|"
+    "할머니|할아버지|친구|언니|오빠|누나|형|동생|엄마|어머니|아버지|아빠|이모|고모|삼촌|사촌|선배|후배|동료|지인|남편|아내|"
+    "이웃|友人|"
     "友達|母|父|姉|妹|兄|弟|"
-    "おば|おじ|知人|同僚|先輩|祖母|祖父|奶奶|爷爷|朋友|姐姐|妹妹|哥哥|弟弟|妈妈|爸爸|阿姨|叔叔|同事|表姐|表哥|邻居|दोस्त|बहन|भाई|माँ|पिता|"
+    "おば|おじ|知人|同僚|先輩|祖母|祖父|奶奶|爷爷|朋友|姐姐|妹妹|哥哥|弟弟|妈妈|爸爸|阿姨|叔叔|同事|表姐|表哥|邻居|दोस्त|बहन|"
+    "भाई|माँ|पिता|"
     "चाचा|मौसी|पड़ोसी|தோழி|நண்பர்"
 )
 """People about whom a reply tells a story."""
