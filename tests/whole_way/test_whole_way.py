@@ -1,4 +1,4 @@
-"""The script that walks the whole way: with a random model beside other tests, and with SmolLM2 on its own."""
+"""The script that walks the whole way, here with a random model; `make whole-way` takes SmolLM2."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.checkpoints import smollm2_path, tiny_checkpoint
+from tests.support.checkpoints import tiny_checkpoint
 from tests.support.hub import CHECKOUT, OWNER, TOKENS, Hub
 from tests.whole_way.forgeries import FORGERIES, KINDS
 from tests.whole_way.way import StepError, Way
@@ -42,12 +42,6 @@ def test_a_random_model_goes_the_whole_way(tmp_path: Path) -> None:
     sampled = ("--set", "temperature=1", "--set", "seed=1")
     # the threads of such a small model only wait for each other, above all beside other tests
     assert_whole(walk("--model", f"transformers:{model}", "--judge", f"transformers:{judge}", *sampled, OMP_NUM_THREADS="1"))
-
-
-@pytest.mark.vllm
-def test_smollm2_goes_the_whole_way() -> None:
-    smollm2_path()
-    assert_whole(walk("--judge", "none"))
 
 
 def test_a_command_that_fails_is_told_with_its_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
