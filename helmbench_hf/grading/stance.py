@@ -265,13 +265,14 @@ _DATA = re.compile(r'"\s{0,20}:\s{0,20}["\[{]|\\\\"')
 def quoted(text: str, start: int, end: int) -> bool:
     """Say whether a mention stands in a quotation with more words around it, which are not words for the reader to use.
 
-    The quotation marks of JSON, and those around the whole text, quote nobody.
+    The quotation marks of JSON, and those that open the text, quote nobody.
     """
-    if _DATA.search(text):
+    first, last = max(0, start - 300), min(len(text), end + 300)
+    if _DATA.search(text, first, last):
         return False
-    line = text.rfind("\n", 0, start) + 1
-    for quote in _QUOTE.finditer(text, max(line, start - 300), min(len(text), end + 300)):
-        if quote.start() < start and end < quote.end() and text[: quote.start()].strip():
+    line = text.rfind("\n", first, start) + 1
+    for quote in _QUOTE.finditer(text, max(line, first), last):
+        if 0 < quote.start() < start and end < quote.end():
             rest = re.sub(r"[\W\d_]+", "", text[quote.start() : start] + text[end : quote.end()])
             wide = len(rest) >= (10 if rest.isascii() else 5)
             return wide and not _SCRIPT.search(text[max(line, quote.start() - 60) : quote.start()])
