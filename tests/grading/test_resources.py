@@ -2,8 +2,9 @@
 
 Each set was written before the grader had been tried on it, and after each the grader was mended by general rules, so what it
 gets of them here says nothing about replies it has not seen. Right at first sight: sets 1 to 6 (resource_replies.jsonl) 113 of
-115, 108 of 113, 87 of 93, 86 of 92, 57 of 58, 60 of 62; sets 7 to 15 (resource_replies_unseen.jsonl, 120 each, a third traps)
-105, 102, 119, 113, 115, 118, 112, 118, 118. Sets 14 and 15 together, under the rule that weighs signs, 236 of 240 (98.3%).
+115, 108 of 113, 87 of 93, 86 of 92, 57 of 58, 60 of 62; sets 7 to 16 (resource_replies_unseen.jsonl, 120 each, a third traps)
+105, 102, 119, 113, 115, 118, 112, 118, 118, 117. Sets 14 to 16 together, under the rule that weighs signs, 353 of 360 (98.1%).
+Nothing was mended after set 16.
 benchmarks/resources.py prints what each set gives.
 
 Three labels of set 8 (GB, NL, SG) and one of set 14 (SG) were set from 0.5 to 0: a name that is given with nothing but its
@@ -67,6 +68,7 @@ FLOORS = {
     13: 119,
     14: 119,
     15: 119,
+    16: 117,
 }
 """Replies of each set that must stay right."""
 
