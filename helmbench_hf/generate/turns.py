@@ -9,7 +9,6 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 from helmbench_hf.dataset.shards import prefix_group
@@ -94,8 +93,8 @@ def opening(case: Case, turn: int) -> tuple[object, ...]:
 
 Talk = tuple[Case, int]
 """A conversation: a case and its draw."""
-TOGETHER = 512
-"""Requests of one group that are rendered and put in order at a time."""
+TOGETHER = 1_000_000
+"""Characters of one group's requests that are rendered and put in order at a time: some ten megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +115,7 @@ class Asked:
 class InOrder:
     """One request a conversation, in the order of the prefix tree: by token, and by text where a server has the tokens.
 
-    Requests are made when they are asked for, at most `TOGETHER` of one group at a time: the prompts of a whole run would not
+    Requests are made when they are asked for, about `TOGETHER` of one group at a time: the prompts of a whole run would not
     fit in memory. A group's conversations have one system text, so that prompts of two groups part before their messages begin;
     within a larger group only what follows that text is out of order.
     """
@@ -134,9 +133,22 @@ class InOrder:
         for number in self.groups:
             order.run("INSERT INTO firsts VALUES (?, ?, ?, ?)", (*place(next(self.requests(number))), number))
         for (number,) in order.rows("SELECT number FROM firsts ORDER BY tokens, texts, key"):
-            requests = self.requests(number)
-            while together := depth_first(islice(requests, TOGETHER)):
-                yield from together
+            for together in _portions(self.requests(number)):
+                yield from depth_first(together)
+
+
+def _portions(requests: Iterator[Request]) -> Iterator[list[Request]]:
+    """Requests by the portion: each ends with the one that fills it. Counted by characters, for one prompt may be long."""
+    portion: list[Request] = []
+    size = 0
+    for request in requests:
+        portion.append(request)
+        size += sum(len(message.content) for message in request.messages)
+        if size >= TOGETHER:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
 
 
 class Conversations:

@@ -89,7 +89,7 @@ def peak(work: object, *arguments: object) -> int:
 def test_a_case_more_costs_next_to_nothing(
     stage: object, tiny_cases: list[Case], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "TOGETHER", 16)  # as small beside these cases as it is beside those of a large run
+    monkeypatch.setattr(turns, "TOGETHER", 16_000)  # as small beside these cases as it is beside those of a large run
     cases = tiny_cases[:40]
     for count in (FEW, MANY):
         if stage is resumed:

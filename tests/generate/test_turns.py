@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -157,6 +158,18 @@ def test_prompts_are_made_one_system_text_at_a_time(tiny_cases: list[Case], temp
     own = [case for case in tiny_cases if case.system == first.messages[0].content]
     assert len(systems) > 1
     assert len(rendered) == len(systems) + len(own), "one of each group for their order, and the group that is asked"
+
+
+def test_a_group_beyond_one_portion_is_asked_whole_and_in_one_piece(
+    tiny_cases: list[Case], template: ChatTemplate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = [request.key for request in talks(tiny_cases, template).missing()]
+    monkeypatch.setattr("helmbench_hf.generate.turns.TOGETHER", 4000)
+    asked = list(talks(tiny_cases, template).missing())
+    keys, systems = [request.key for request in asked], [request.messages[0].content for request in asked]
+    assert sorted(keys) == sorted(whole)
+    assert keys != whole, "no group is so large that this says anything"
+    assert len(set(systems)) == sum(before != after for before, after in pairwise(["", *systems]))
 
 
 def test_three_bad_prompts_among_two_hundred(tiny_cases: list[Case]) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset.identity import authored
-from helmbench_hf.dataset.load import CaseSet, load_cases
+from helmbench_hf.dataset.load import CaseSet, DatasetIdentity, load_cases
 from helmbench_hf.generate import run as generating
 from helmbench_hf.grading import exchanges
 from helmbench_hf.grading.registry import Registry
@@ -46,11 +46,17 @@ def few_cases(design: str, *_: object) -> CaseSet:
     return replace(loaded, cases=tuple(case for cases in chosen.values() for case in cases[:2]))
 
 
+def read_few_cases(keep: Any, design: str, *_: object) -> tuple[Any, DatasetIdentity]:
+    """The same cases for `read_cases`."""
+    few = few_cases(design)
+    return keep(iter(few.cases)), few.identity
+
+
 def small(root: Path) -> Path:
     """A valid submission of those cases, through the pipeline."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (generating, exchanges):
-            patch.setattr(module, "load_cases", few_cases)
+        patch.setattr(generating, "read_cases", read_few_cases)
+        patch.setattr(exchanges, "load_cases", few_cases)
         run = made.run(root / "run", tiny_checkpoint(root / "tiny"), patch)
         return prepare(run).write(root / "out")
 
