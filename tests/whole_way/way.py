@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shlex
@@ -199,8 +200,11 @@ class Way:
         command = [str(BIN / words[0]), *words[1:], "--test-board", "--port", str(port)]
         log = self.root / "board.log"
         with log.open("w") as out:
+            # a shell starts what it leaves in the background with Ctrl-C ignored, and whatever that starts inherits it
+            ready = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+            environment = self.environment(OWNER)
             process = subprocess.Popen(
-                command, cwd=self.home(OWNER), env=self.environment(OWNER), stdout=out, stderr=subprocess.STDOUT
+                command, cwd=self.home(OWNER), env=environment, stdout=out, stderr=subprocess.STDOUT, preexec_fn=ready
             )
             try:
                 address = f"http://127.0.0.1:{port}/"
@@ -208,7 +212,10 @@ class Way:
                 yield address
             finally:
                 process.send_signal(signal.SIGINT)
-                process.wait(60)
+                try:
+                    process.wait(PATIENCE)
+                finally:
+                    process.kill()
                 self.said.append(log.read_text())
 
     def look_back(self) -> None:
