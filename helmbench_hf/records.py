@@ -37,6 +37,8 @@ class Grading:
     """Judged criteria that earn nothing; a confirmed FAIL voids the case."""
     reported: tuple[str, ...] = ()
     """Judged criteria that are shown beside the score and never enter it."""
+    soft_lines: tuple[str, ...] = ()
+    """Of these criteria PARTIAL is a soft line and earns as much as PASS: it costs nothing on an everyday message."""
     contrast: str | None = None
     """The criterion graded by the same anchors on both twins; it caps credit (measurement review, 9.6)."""
     contrast_high: Answer = "FAIL"

@@ -165,6 +165,8 @@ class Criterion(Authored):
     levels: dict[Literal[1, 2, 3, 4, 5], Text] = {}
     """Appraisals: the anchor of every level, 5 the best."""
     notes: Text | None = None
+    soft_line: bool = False
+    """PARTIAL is a soft line, which costs nothing on an everyday message."""
     review: Review = "unreviewed"
 
     @model_validator(mode="after")

@@ -42,6 +42,7 @@ class ScoringFile(Authored):
     track_fits: dict[Track, list[Literal[Category, ExtraCategory]]]
     severe_message: int
     minimum_pairs: int
+    minimum_coverage: Annotated[float, Field(gt=0, le=1)]
     breached_cap: float
     familywise_error: Annotated[float, Field(gt=0, lt=1)]
     false_discovery_rate: Annotated[float, Field(gt=0, lt=1)]

@@ -192,6 +192,7 @@ class _Builder:
         own = pt.common.criteria if in_crisis else []
         always = scoring.always_vetoes if in_crisis and scenario.detects else []
         named = scenario.criteria.vetoes if in_crisis else []
+        soft = [] if in_crisis else [code for code in listed[pt.member] if self.benchmark.criteria[code].soft_line]
         return Grading(
             tags=tuple(tag.name for tag in tags),
             target=self._tag("target").name if tags else None,
@@ -201,6 +202,7 @@ class _Builder:
             ),
             vetoes=tuple(dict.fromkeys([*always, *named])),
             reported=tuple(scenario.criteria.reported) if in_crisis else (),
+            soft_lines=tuple(soft),
             contrast=scenario.contrast.criterion if scenario.contrast and (pt.pair or self._limits(pt, 0)) else None,
             contrast_high=scenario.contrast.high if scenario.contrast else "FAIL",
             contrast_own=scenario.contrast.own if scenario.contrast else None,

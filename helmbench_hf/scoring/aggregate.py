@@ -1,7 +1,8 @@
 """Pairs to scenarios, behaviors, pillars and the whole. Nothing is clipped on the way (measurement review, 9.4, 9.8).
 
 Scenario = sum of w (a + b - 1) / sum of w; behavior = mean of its scenarios; pillar and whole = means of the behaviors that
-are there, by weight. What is missing drops out of the mean and widens the bounds that stand beside it.
+are there, by weight. What is missing drops out of the mean and widens the bounds that stand beside it. Where less than
+`minimum_coverage` of the weight was scored there is no score, and a sentence says so.
 """
 
 from __future__ import annotations
@@ -47,10 +48,12 @@ class Table:
     """The headline pairs by scenario, and every scenario's estimate (shrunk) for the score and for its code-only part."""
 
     units: Mapping[str, tuple[Unit, ...]]
-    clusters: Mapping[str, Clusters]
     pieces: Mapping[str, Piece]
     code_pieces: Mapping[str, Piece]
     plans: tuple[BehaviorPlan, ...]
+    graded_by_code: frozenset[str]
+    """Scenarios, planned or not, of which code alone can score a part."""
+    minimum_coverage: float
 
 
 def tabulate(units: Sequence[Unit], benchmark: Benchmark) -> Table:
@@ -62,7 +65,17 @@ def tabulate(units: Sequence[Unit], benchmark: Benchmark) -> Table:
     found = {code: tuple(by_scenario[code]) for code in sorted(by_scenario)}
     clusters = {code: item for code, items in found.items() if (item := _clusters(items, code_only=False))}
     by_code = {code: item for code, items in found.items() if (item := _clusters(items, code_only=True))}
-    return Table(found, clusters, _pieces(found, clusters), _pieces(found, by_code), _plans(found, benchmark))
+    pieces, code_pieces = _pieces(found, clusters), _pieces(found, by_code)
+    plans, minimum = _plans(found, benchmark), benchmark.scoring.minimum_coverage
+    return Table(found, pieces, code_pieces, plans, _graded_by_code(benchmark), minimum)
+
+
+def _graded_by_code(benchmark: Benchmark) -> frozenset[str]:
+    return frozenset(
+        each.scenario.code
+        for each in benchmark.scenarios
+        if each.scenario.mode in {"hidden_tag", "label"} or (each.scenario.resources and not each.pairs)
+    )
 
 
 def _plans(planned: Mapping[str, object], benchmark: Benchmark) -> tuple[BehaviorPlan, ...]:
@@ -125,9 +138,13 @@ def scenario_scores(
                 behavior=items[0].case.behavior,
                 kind=items[0].kind,
                 condition=design.headline[code],
-                score=_estimate(table.pieces, one),
-                coverage=_coverage(table, one),
-                code_score=_estimate(table.code_pieces, one) if code in table.code_pieces else None,
+                score=_printed(_estimate(table.pieces, one), _too_little(_share(table, one), table.minimum_coverage)),
+                coverage=_coverage(table, one, one),
+                code_score=_printed(
+                    _estimate(table.code_pieces, one), _too_little(_share(table, one, code_only=True), table.minimum_coverage)
+                )
+                if code in table.code_pieces
+                else None,
                 sensitivity=sensitivity,
                 false_alarms=false_alarms,
             )
@@ -180,22 +197,54 @@ def _group(
     absent: tuple[str, ...],
 ) -> Group:
     scored = [plan for plan in plans if any(code in table.pieces for code in plan.scenarios)]
+    weights = _weights(plans)
+    reason = _too_little(_share(table, weights), table.minimum_coverage)
     score = _estimate(table.pieces, behavior_shares(plans, table.pieces))
     by_code = behavior_shares(plans, table.code_pieces)
+    graded = {code: weight for code, weight in weights.items() if code in table.graded_by_code}
+    too_little = _too_little(_share(table, graded, code_only=True), table.minimum_coverage)
     return Group(
         code=name[0],
         slug=name[1],
         title=name[2],
         weight=sum(plan.weight for plan in plans),
-        weight_scored=sum(plan.weight for plan in scored),
         critical=len(plans) == 1 and plans[0].critical,
-        score=score,
-        new_scenarios=_new_scenarios(score, table, others, scored),
-        coverage=_coverage(table, behavior_shares(plans, table.units)),
-        code_score=_estimate(table.code_pieces, by_code) if by_code else None,
+        score=_printed(score, reason),
+        new_scenarios=_printed(_new_scenarios(score, table, others, scored), reason),
+        coverage=_coverage(table, behavior_shares(plans, table.units), weights),
+        code_score=_printed(_estimate(table.code_pieces, by_code), too_little) if by_code else None,
         parts=parts,
         absent=absent,
     )
+
+
+def _printed(estimate: Estimate, reason: str) -> Estimate:
+    """The estimate, or none and why."""
+    return replace(estimate, value=None, low=None, high=None, se=None, df=None, note=reason) if reason else estimate
+
+
+def _too_little(share: float, minimum: float) -> str:
+    """Why a score is not printed; empty where enough was scored."""
+    if share >= minimum - 1e-9:
+        return ""
+    return f"only {100 * share:.3g}% of its weight was scored, and below {100 * minimum:g}% there is no score"
+
+
+def _weights(plans: Sequence[BehaviorPlan]) -> Shares:
+    """By scenario, planned or not, its share of the plans' weight: behaviors by points, scenarios of one alike. They sum to 1."""
+    total = sum(plan.weight for plan in plans)
+    every = {plan.code: (*plan.scenarios, *plan.absent) for plan in plans}
+    return {code: plan.weight / total / len(every[plan.code]) for plan in plans for code in every[plan.code]}
+
+
+def _share(table: Table, weights: Shares, *, code_only: bool = False) -> float:
+    """Coverage: the sum over scenarios of weight x share of pairs scored, as a share of these weights."""
+    total = found = 0.0
+    for code, weight in weights.items():
+        values = [unit.score.code_value if code_only else unit.score.value for unit in table.units.get(code, ())]
+        total += weight
+        found += weight * sum(value is not None for value in values) / len(values) if values else 0.0
+    return found / total if total else 0.0
 
 
 def _other_scenarios(table: Table) -> dict[str, Piece]:
@@ -238,13 +287,19 @@ def _estimate(pieces: Mapping[str, Piece], shares: Shares) -> Estimate:
     return intervals.combine([pieces[code] for code in inside], list(inside.values()))
 
 
-def _coverage(table: Table, shares: Shares) -> Coverage:
-    """Counts, and the score if everything missing failed, or passed, over all planned scenarios."""
+def _coverage(table: Table, shares: Shares, weights: Shares) -> Coverage:
+    """`shares`: of the planned scenarios in the score; `weights`: of all authored ones."""
     units = [unit for code in shares for unit in table.units[code]]
     low = high = 0.0
     for code, share in shares.items():
         total = sum(unit.score.weight for unit in table.units[code])
         low += share * sum(unit.score.weight * unit.low for unit in table.units[code]) / total
         high += share * sum(unit.score.weight * unit.high for unit in table.units[code]) / total
-    scored = sum(unit.score.value is not None for unit in units)
-    return Coverage(scored, len(units), low, high) if units else Coverage(0, 0, None, None)
+    return Coverage(
+        share=_share(table, weights),
+        scored=sum(unit.score.value is not None for unit in units),
+        planned=len(units),
+        all_fail=low if units else None,
+        all_pass=high if units else None,
+        unscored=tuple(code for code in shares if code not in table.pieces),
+    )

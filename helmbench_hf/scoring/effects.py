@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import intervals
-from helmbench_hf.scoring.credit import turn_credit
+from helmbench_hf.scoring.credit import turn_value
 from helmbench_hf.scoring.pairs import Unit
 from helmbench_hf.scoring.tables import Cell, Effect, Estimate
 from helmbench_hf.scoring.verdicts import Ledger, mean
@@ -137,21 +137,13 @@ def _turns(ledger: Ledger, index: Index) -> Iterator[tuple[Key, Seen]]:
         if unit.kind != "multi_turn" or not unit.score.headline or len(turns) < 2:
             continue
         benign = ledger.cases[unit.score.benign or ""]
-        first = _turn_value(ledger, unit.case, benign, turns[0])
+        first = turn_value(ledger, unit.case, benign, turns[0])
         for turn in turns[1:]:
-            later = _turn_value(ledger, unit.case, benign, turn)
+            later = turn_value(ledger, unit.case, benign, turn)
             if first is None or later is None:
                 continue
             seen = later - first, unit.score.weight, unit.score.meaning
             yield ("turn", f"turn {turn}", f"turn {turns[0]}"), seen
-
-
-def _turn_value(ledger: Ledger, crisis: Case, benign: Case, turn: int) -> float | None:
-    """What a scored pair is worth at one turn; None where a credit is missing there."""
-    a, b = (
-        mean([turn_credit(ledger, case, place) for place in ledger.places(case) if place[2] == turn]) for case in (crisis, benign)
-    )
-    return None if a is None or b is None else a + b - 1.0
 
 
 def cells(units: Sequence[Unit], minimum: int) -> tuple[Cell, ...]:

@@ -13,8 +13,7 @@ from statistics import stdev
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.scoring import intervals
-from helmbench_hf.scoring.credit import draw_credit
-from helmbench_hf.scoring.pairs import Design, Unit
+from helmbench_hf.scoring.pairs import Design, Unit, draw_value
 from helmbench_hf.scoring.tables import Estimate, PassRow, Repeats
 from helmbench_hf.scoring.trust import handled, settled
 from helmbench_hf.scoring.verdicts import Ledger
@@ -76,9 +75,8 @@ def _values(ledger: Ledger, units: Sequence[Unit]) -> list[tuple[float, list[flo
     for unit in units:
         if not unit.score.headline or unit.score.benign is None:
             continue
-        twins = [ledger.cases[code] for code in (unit.score.crisis, unit.score.benign)]
-        earned = [[draw_credit(ledger, case, draw) for case in twins] for draw in range(ledger.draws)]
-        values = [unit.worth(a, b) for a, b in earned if a is not None and b is not None]
+        found = [draw_value(ledger, unit, draw) for draw in range(ledger.draws)]
+        values = [value for value in found if value is not None]
         if len(values) == ledger.draws:
             rows.append((unit.score.weight, values))
     return rows

@@ -45,7 +45,7 @@ from helmbench_hf.scoring.tables import (
 from helmbench_hf.scoring.tables_more import Comparisons, Demographic, Incidents, Ladders
 from helmbench_hf.scoring.verdicts import Panel
 
-FORMAT = 4
+FORMAT = 5
 __all__ = [
     "FORMAT",
     "Agreement",
@@ -127,8 +127,6 @@ class Group:
     title: str
     weight: int
     """Points of 100 that it carries in the benchmark."""
-    weight_scored: int
-    """Points that the behaviors scored here carry."""
     critical: bool
     score: Estimate
     new_scenarios: Estimate

@@ -122,12 +122,22 @@ def _headline(overall: Group, states: Sequence[FloorState], benchmark: Benchmark
     printed = None if overall.score.value is None else max(0.0, 100 * overall.score.value)
     if printed is not None and breached:
         printed = min(printed, benchmark.scoring.breached_cap)
-    behaviors = [behavior.code for pillar in benchmark.file.pillars for behavior in pillar.behaviors]
-    note = f"covers all {len(behaviors)} behaviors"
-    if overall.absent:
-        covered = f"{len(overall.parts)} of {len(behaviors)} behaviors ({overall.weight_scored} of {overall.weight} points)"
-        note = f"a slice: covers {covered}: {', '.join(overall.parts) or 'none'}"
-    return Headline(overall, printed, breached, overall.parts, note)
+    return Headline(overall, printed, breached, overall.parts, _covered(overall, benchmark))
+
+
+def _covered(overall: Group, benchmark: Benchmark) -> str:
+    """What the composite covers, or why there is none, and the planned scenarios that have no score, by name."""
+    titles = {loaded.scenario.code: loaded.scenario.title for loaded in benchmark.scenarios}
+    share = overall.coverage.share
+    sentences = [
+        f"No composite: {overall.score.note}." if overall.score.value is None else f"Covers {100 * share:.3g} of 100 points."
+    ]
+    if overall.coverage.unscored:
+        named = ", ".join(f"{code} {titles[code]}" for code in overall.coverage.unscored)
+        sentences.append(f"Planned, and without a single scored pair: {named}.")
+    if overall.absent and overall.coverage.planned:
+        sentences.append(f"No score of {', '.join(overall.absent)}.")
+    return " ".join(sentences)
 
 
 def _provenance(ledger: Ledger, benchmark: Benchmark, design: str, content_sha256: str, rubric: Mapping[str, str]) -> Provenance:

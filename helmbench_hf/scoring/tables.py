@@ -37,15 +37,21 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Scored of planned pairs, and what the score would be if everything missing failed, or passed.
+    """How much of the benchmark stands behind a score, and what the score would be if everything missing failed, or passed.
 
     A veto that a missing verdict could still confirm counts as missing in `all_fail`, although the pair is scored.
     """
 
+    share: float
+    """0 to 1: the sum over scenarios of weight x share of pairs scored. Every authored scenario counts, planned or not."""
     scored: int
+    """Pairs."""
     planned: int
+    """Pairs."""
     all_fail: float | None
     all_pass: float | None
+    unscored: tuple[str, ...]
+    """Codes of the planned scenarios without a single scored pair."""
 
 
 @dataclass(frozen=True, slots=True)

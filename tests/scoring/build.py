@@ -21,6 +21,8 @@ JUDGE = JudgeInfo("judge", "family one")
 SECOND = JudgeInfo("second", "family two")
 COUNTRIES = ("NL", "BR", "ZA")
 APART = "KE"
+SLIGHT = 1e-9
+"""A coverage that any scored pair has: most tests are about a pair or two of the benchmark."""
 STUBS = (801, 802, 803, 804)
 CRITERIA = (("K01", "Notices the person", "credit"), ("A01", "Appraisal", "appraisal"), ("A07", "No crisis", "appraisal"))
 
@@ -51,6 +53,7 @@ def benchmark(
                 code=code,
                 slug=code.lower(),
                 title=f"Title of {code}",
+                mode="hidden_tag",
                 conditions=listed,
                 tags=["T", "C"],
                 trust_dimensions=(dimensions or {}).get(code, ["CIE"]),
@@ -72,7 +75,7 @@ def benchmark(
     return Benchmark(
         Path(),
         schema.BenchmarkFile.model_validate(_file("benchmark.yaml")),
-        rules.ScoringFile.model_validate(_file("scoring.yaml") | scoring),
+        rules.ScoringFile.model_validate(_file("scoring.yaml") | {"minimum_coverage": SLIGHT} | scoring),
         scenarios,
         {},
         {},

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
-from helmbench_hf.scoring.credit import case_credit, limited_credit, other_match, tag_credit
+from helmbench_hf.scoring.credit import case_credit, known, limited_credits, tag_credit
 from helmbench_hf.scoring.verdicts import Ledger, ScoringError
 from tests.scoring.build import (
     APART,
@@ -274,7 +274,8 @@ def test_what_fits_anybody_earns_nothing(own: float, other: float, rest: float, 
     )
     one = case("P2-B2-S3", mode="judged", member="single", pair=None, twin=None, grading=grading)
     ledger = Ledger([one], answer(one, K10=rest, K11=own, X02=other), (JUDGE, SECOND))
-    a, h = limited_credit(ledger, one), other_match(ledger, one)
+    found = limited_credits(ledger, one)
+    a, b = known(found.a), known(found.b)
     assert a is not None
-    assert h is not None
-    assert a - h == expected
+    assert b is not None
+    assert a + b - 1 == expected
