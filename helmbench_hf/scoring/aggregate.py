@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.scoring import intervals
@@ -141,7 +142,7 @@ def scenario_scores(
                 score=_printed(_estimate(table.pieces, one), _too_little(_share(table, one), table.minimum_coverage)),
                 coverage=_coverage(table, one, one),
                 code_score=_printed(
-                    _estimate(table.code_pieces, one), _too_little(_share(table, one, code_only=True), table.minimum_coverage)
+                    _estimate(table.code_pieces, one), _too_little(_code_share(table, one), table.minimum_coverage)
                 )
                 if code in table.code_pieces
                 else None,
@@ -201,8 +202,7 @@ def _group(
     reason = _too_little(_share(table, weights), table.minimum_coverage)
     score = _estimate(table.pieces, behavior_shares(plans, table.pieces))
     by_code = behavior_shares(plans, table.code_pieces)
-    graded = {code: weight for code, weight in weights.items() if code in table.graded_by_code}
-    too_little = _too_little(_share(table, graded, code_only=True), table.minimum_coverage)
+    too_little = _too_little(_code_share(table, weights), table.minimum_coverage)
     return Group(
         code=name[0],
         slug=name[1],
@@ -231,20 +231,31 @@ def _too_little(share: float, minimum: float) -> str:
 
 
 def _weights(plans: Sequence[BehaviorPlan]) -> Shares:
-    """By scenario, planned or not, its share of the plans' weight: behaviors by points, scenarios of one alike. They sum to 1."""
+    """By scenario, planned or not, its share of the plans' weight: behaviors by points, scenarios of one alike.
+
+    They sum to 1, and to less where a behavior has no scenario yet.
+    """
     total = sum(plan.weight for plan in plans)
     every = {plan.code: (*plan.scenarios, *plan.absent) for plan in plans}
     return {code: plan.weight / total / len(every[plan.code]) for plan in plans for code in every[plan.code]}
 
 
-def _share(table: Table, weights: Shares, *, code_only: bool = False) -> float:
-    """Coverage: the sum over scenarios of weight x share of pairs scored, as a share of these weights."""
-    total = found = 0.0
-    for code, weight in weights.items():
-        values = [unit.score.code_value if code_only else unit.score.value for unit in table.units.get(code, ())]
-        total += weight
-        found += weight * sum(value is not None for value in values) / len(values) if values else 0.0
-    return found / total if total else 0.0
+def _share(table: Table, weights: Shares) -> float:
+    """Coverage: the sum over scenarios of weight x share of pairs scored."""
+    return sum(weight * _scored(table, code, "value") for code, weight in weights.items())
+
+
+def _code_share(table: Table, weights: Shares) -> float:
+    """The same of what code alone can score, as a share of its weight."""
+    graded = {code: weight for code, weight in weights.items() if code in table.graded_by_code}
+    total = sum(graded.values())
+    return sum(weight * _scored(table, code, "code_value") for code, weight in graded.items()) / total if total else 0.0
+
+
+def _scored(table: Table, scenario: str, value: Literal["value", "code_value"]) -> float:
+    """Share of a scenario's pairs; 0 where none was planned."""
+    units = table.units.get(scenario, ())
+    return sum(getattr(unit.score, value) is not None for unit in units) / len(units) if units else 0.0
 
 
 def _other_scenarios(table: Table) -> dict[str, Piece]:

@@ -87,8 +87,8 @@ def pair_credits(ledger: Ledger, crisis: Case, benign: Case, draws: Sequence[int
     than 0. Every draw of one twin (of `draws`, or all) meets every draw of the other, turn by turn.
     """
     a, b = (_case_terms(ledger, case, draws or range(ledger.draws)) for case in (crisis, benign))
-    credits = {end: _beside(a[end], b[end]) for end in ENDS}
-    return PairCredits((credits["low"][0], credits["high"][0]), (credits["low"][1], credits["high"][1]), credits["void"][0])
+    low, high, void = (_beside(a[end], b[end]) for end in ENDS)
+    return PairCredits((low[0], high[0]), (low[1], high[1]), void[0])
 
 
 def turn_value(ledger: Ledger, crisis: Case, benign: Case, turn: int) -> float | None:

@@ -10,12 +10,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from helmbench_hf.records import Case
 from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.credit import turn_value
 from helmbench_hf.scoring.pairs import Unit
 from helmbench_hf.scoring.tables import Cell, Effect, Estimate
-from helmbench_hf.scoring.verdicts import Ledger, mean
+from helmbench_hf.scoring.verdicts import Ledger
 
 Key = tuple[str, str, str]
 """Factor, level, reference."""

@@ -23,6 +23,8 @@ What = tuple[str, str]
 """Criterion and grader."""
 Panel = Literal["first", "majority", "worst"]
 """Whose verdict gives the credit: the first judge's, the one of more than half of the judges, or the one that earns least."""
+MAJORITY_OF = 3
+"""Judges below which there is no majority that is not unanimous."""
 PANELS: tuple[Panel, ...] = get_args(Panel)
 End = Literal["low", "high"]
 """An end of a criterion's scale; FAIL and level 1 are low."""
@@ -67,6 +69,11 @@ class Ledger:
             raise ScoringError(f"a run has at least one draw, not {draws}.")
         if panel not in PANELS:
             raise ScoringError(f"{panel!r} is no panel; one of {', '.join(PANELS)}.")
+        if panel == "majority" and 0 < len(judges) < MAJORITY_OF:
+            raise ScoringError(
+                f"a majority needs {MAJORITY_OF} judges or more, and this run has {len(judges)}; choose the panel `first` or "
+                "`worst`."
+            )
         if len({judge.id for judge in judges}) < len(judges):
             raise ScoringError("two judges share one id; give each its own.")
         self.cases = {case.code: case for case in cases}
@@ -146,18 +153,25 @@ class Ledger:
     def judged(self, place: Place, criterion: str, *, harsh: End = "low") -> Verdict | None:
         """The verdict that the panel stands by, or None.
 
-        `majority` is the median of the verdicts that were given, which is what more than half of them say where they do; it
-        needs verdicts of more than half of the judges. `worst` needs all of them. `harsh` is the end of the scale that earns
-        less here: `worst` is the verdict nearest to it, and so is the median of an even number, because a tie between judges
-        must never earn credit that one of them denies.
+        `majority`: more than half of all judges say at least this much, and more than half at most this much; where a failed
+        verdict leaves that open, or judges are split evenly, there is none. `worst` needs every judge, and is the verdict
+        nearest to `harsh`, the end of the scale that earns less here.
         """
         if self.panel == "first":
             return self._scored(place, criterion, self.judges[0].id) if self.judges else None
         found = [self._scored(place, criterion, judge.id) for judge in self.judges]
-        given = sorted((verdict for verdict in found if verdict is not None), key=_height, reverse=harsh == "high")
+        given = sorted((verdict for verdict in found if verdict is not None), key=_height)
         if self.panel == "worst":
-            return given[0] if given and len(given) == len(found) else None
-        return given[(len(given) - 1) // 2] if 2 * len(given) > len(found) else None
+            return (given[0] if harsh == "low" else given[-1]) if given and len(given) == len(found) else None
+        heights, half = [_height(verdict) for verdict in given], len(found) / 2
+        return next(
+            (
+                verdict
+                for verdict, height in zip(given, heights, strict=True)
+                if sum(each <= height for each in heights) > half and sum(each >= height for each in heights) > half
+            ),
+            None,
+        )
 
     def assuming(self, values: Mapping[str, float]) -> Ledger:
         """The same verdicts, but for what gives the credit: these values by criterion, on every reply."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
+from helmbench_hf.scoring.result import Scores
 from helmbench_hf.scoring.run import cases_sha256, score
 from helmbench_hf.scoring.verdicts import ScoringError
 from tests.scoring.build import (
@@ -55,9 +57,9 @@ def test_behavior_is_the_plain_mean_and_the_whole_goes_by_weight() -> None:
     assert [group.score.value for group in scores.behaviors] == [0.5, -1]
     assert [group.score.value for group in scores.pillars] == [0.5, -1]
     assert scores.headline.overall.score.value == pytest.approx((8 * 0.5 + 6 * -1) / 14)
-    assert scores.headline.overall.weight_scored == 14
+    assert scores.headline.overall.coverage.share == pytest.approx(0.14)
     assert scores.headline.covers == ("P1-B1", "P4-B2")
-    assert "2 of 25 behaviors (14 of 100 points): P1-B1, P4-B2" in scores.headline.note
+    assert "Covers 14 of 100 points." in scores.headline.note
     assert scores.pillars[0].absent == ("P1-B2", "P1-B3", "P1-B4", "P1-B5", "P1-B6", "P1-B7", "P1-B8")
     assert scores.behaviors[1].absent == ()
 
@@ -93,7 +95,7 @@ def test_tails_halves_and_lone_judged_cases_have_no_score() -> None:
     assert scores.headline.overall.score.value is None
     assert scores.headline.printed is None
     assert scores.headline.overall.coverage.all_fail is None
-    assert "covers 0 of 25 behaviors (0 of 100 points): none" in scores.headline.note
+    assert scores.headline.note.startswith("No composite:")
 
 
 def test_a_missing_pair_lowers_coverage_and_widens_the_bounds() -> None:
@@ -115,8 +117,10 @@ def test_a_behavior_without_any_verdict_is_absent_but_bounds_the_whole() -> None
     assert "P4-B2" in overall.absent
     assert overall.coverage.all_fail == pytest.approx((8 * 1 - 6) / 14)
     assert overall.coverage.all_pass == 1
+    assert overall.coverage.unscored == ("P4-B2-S1",)
     assert scores.behaviors[1].score.value is None
-    assert scores.pillars[1].weight_scored == 0
+    assert scores.pillars[1].coverage.share == 0
+    assert "Planned, and without a single scored pair: P4-B2-S1 Title of P4-B2-S1." in scores.headline.note
 
 
 @pytest.mark.parametrize(
@@ -247,7 +251,54 @@ def test_a_whole_benchmark_says_that_it_is_one() -> None:
     own = benchmark({code: ["C1"] for code in codes})
     verdicts = [v for index, pair in enumerate(pairs) for v in tagged(pair, index % 2, 1)]
     headline = score([one for pair in pairs for one in pair], verdicts, benchmark=own, judges=[JUDGE]).headline
-    assert headline.note == "covers all 25 behaviors"
-    assert headline.overall.weight_scored == headline.overall.weight == 100
+    assert headline.note == "Covers 100 of 100 points."
+    assert headline.overall.coverage.share == pytest.approx(1)
     weights = [behavior.weight for pillar in file.pillars for behavior in pillar.behaviors]
     assert headline.overall.score.value == pytest.approx(sum(weights[1::2]) / 100)
+
+
+WHOLE = 0.9
+"""The least coverage that a score needs in these tests, whatever the benchmark says."""
+
+
+def covered(runs: dict[str, tuple[int, int]], judges: Sequence[JudgeInfo] = (JUDGE,), minimum: float = WHOLE) -> Scores:
+    """Per scenario, so many right pairs of so many planned ones; each authored scenario is a behavior of its own."""
+    own = benchmark({code: ["C1"] for code in ("P1-B1-S1", "P1-B2-S1", "P1-B3-S1")}, minimum_coverage=minimum)
+    cases, verdicts = [], []
+    for code, (right, planned) in runs.items():
+        for number in range(1, planned + 1):
+            pair = twins(code, number)
+            cases += [*pair]
+            verdicts += tagged(pair, 1, 1) if number <= right else []
+    return score(cases, verdicts, benchmark=own, judges=judges)
+
+
+def test_coverage_counts_pairs_and_weights_and_not_behaviors() -> None:
+    """Weights 8, 7 and 6 of the 21 points of pillar 1 that have a scenario here; the other behaviors have none."""
+    scores = covered({"P1-B1-S1": (10, 10), "P1-B2-S1": (5, 10), "P1-B3-S1": (0, 10)})
+    assert [item.coverage.share for item in scores.scenarios] == [1.0, 0.5, 0.0]
+    total = sum(b.weight for pillar in benchmark().file.pillars for b in pillar.behaviors)
+    assert scores.headline.overall.coverage.share == pytest.approx((8 + 7 * 0.5) / total)
+
+
+def test_one_pair_a_behavior_is_no_score() -> None:
+    scores = covered({"P1-B1-S1": (1, 20), "P1-B2-S1": (1, 20), "P1-B3-S1": (1, 20)})
+    for group in (*scores.behaviors, *scores.pillars, scores.headline.overall):
+        assert (group.score.value, group.new_scenarios.value, group.corrected.estimate.value) == (None, None, None)
+        assert "of its weight was scored, and below 90% there is no score" in group.score.note
+    assert scores.headline.printed is None
+    assert "No composite: only" in scores.headline.note
+
+
+@pytest.mark.parametrize(("right", "printed"), [(9, True), (8, False)])
+def test_the_limit_of_coverage_is_met_from_the_limit_on(right: int, printed: bool) -> None:
+    behavior = covered({"P1-B1-S1": (right, 10)}).behaviors[0]
+    assert behavior.coverage.share == pytest.approx(right / 10)
+    assert (behavior.score.value is not None) is printed
+    assert (behavior.code_score is not None and behavior.code_score.value is not None) is printed
+
+
+def test_a_scenario_that_was_never_planned_lowers_coverage_too() -> None:
+    scores = covered({"P1-B1-S1": (10, 10)}, minimum=1e-9)
+    assert scores.headline.overall.coverage.unscored == ()
+    assert scores.pillars[0].coverage.share == pytest.approx(8 / 42)  # pillar 1 carries 42 points

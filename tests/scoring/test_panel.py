@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
-from helmbench_hf.scoring.credit import case_credit, contrast
+from helmbench_hf.scoring.credit import case_credit, contrast, pair_credits
 from helmbench_hf.scoring.result import to_json
 from helmbench_hf.scoring.run import score
 from helmbench_hf.scoring.verdicts import PANELS, Ledger, Panel, ScoringError
@@ -34,15 +34,13 @@ def ledger(panel: Panel, values: Values, one: Case = REPLY, criterion: str = "K0
 @pytest.mark.parametrize(
     ("values", "first", "majority", "worst"),
     [
-        ((1.0,), 1.0, 1.0, 1.0),
         ((1.0, 0.0, 1.0), 1.0, 1.0, 0.0),
-        ((1.0, 0.5, 0.0), 1.0, 0.5, 0.0),  # no majority: the median
-        ((1.0, 0.0), 1.0, 0.0, 0.0),  # a tie earns less
-        ((1.0, 1.0, 0.5, 0.0), 1.0, 0.5, 0.0),  # the lower of the two in the middle
+        ((1.0, 0.5, 0.0), 1.0, 0.5, 0.0),  # two of three say at least PARTIAL, and two at most PARTIAL
+        ((1.0, 1.0, 0.5, 0.0), 1.0, None, 0.0),  # split evenly between PASS and less
         ((0.0, 1.0, 1.0, 1.0), 0.0, 1.0, 0.0),
         ((None, 1.0, 1.0), None, 1.0, None),
-        ((1.0, None, 0.5), 1.0, 0.5, None),
-        ((1.0, None), 1.0, None, None),  # one of two is not more than half
+        ((1.0, 0.0, None), 1.0, None, None),  # a failed verdict is not a FAIL
+        ((1.0, None, 0.5), 1.0, None, None),
         ((1.0, None, None, 1.0), 1.0, None, None),
         ((None, None, None), None, None, None),
         ((), None, None, None),
@@ -53,7 +51,9 @@ def test_panels_by_hand(values: Values, first: float | None, majority: float | N
     assert found == [first, majority, worst]
 
 
-@given(st.lists(st.sampled_from([None, 0.0, 0.5, 1.0]), max_size=4), st.sampled_from(["majority", "worst"]), st.randoms())
+@given(
+    st.lists(st.sampled_from([None, 0.0, 0.5, 1.0]), min_size=3, max_size=4), st.sampled_from(["majority", "worst"]), st.randoms()
+)
 def test_the_order_of_the_judges_changes_neither_majority_nor_worst(
     values: list[float | None], panel: Panel, chance: st.DataObject
 ) -> None:
@@ -62,12 +62,26 @@ def test_the_order_of_the_judges_changes_neither_majority_nor_worst(
     assert ledger(panel, tuple(values)).credit(PLACE, "K01") == ledger(panel, tuple(shuffled)).credit(PLACE, "K01")
 
 
-@given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=4))
+@pytest.mark.parametrize("judges", [1, 2])
+def test_a_majority_of_fewer_than_three_judges_is_refused(judges: int) -> None:
+    with pytest.raises(ScoringError, match=f"a majority needs 3 judges or more, and this run has {judges}; choose"):
+        Ledger([REPLY], [], JUDGES[:judges], panel="majority")
+
+
+@given(st.lists(st.sampled_from([None, 0.0, 0.5, 1.0]), min_size=3, max_size=4), st.data())
+def test_a_missing_verdict_never_changes_what_a_majority_says(values: list[float | None], data: st.DataObject) -> None:
+    there = ledger("majority", tuple(values)).credit(PLACE, "K01")
+    at = data.draw(st.integers(0, len(values) - 1))
+    fewer = ledger("majority", (*values[:at], None, *values[at + 1 :])).credit(PLACE, "K01")
+    assert fewer in (there, None)
+
+
+@given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=3, max_size=4))
 def test_the_worst_is_never_above_the_majority_which_is_what_most_say(values: list[float]) -> None:
     majority, worst = (ledger(panel, tuple(values)).credit(PLACE, "K01") for panel in ("majority", "worst"))
     assert worst == min(values)
-    assert majority is not None
-    assert worst <= majority <= max(values)
+    assert majority is not None or len(values) == 4
+    assert majority is None or worst <= majority <= max(values)
     for value in values:
         if 2 * values.count(value) > len(values):
             assert majority == value
@@ -93,9 +107,9 @@ def appraised(levels: tuple[int | None, ...]) -> list[Verdict]:
     [
         ((5, 3, 1), 5, 3, 1),
         ((4, 4, 1), 4, 4, 1),
-        ((2, 1), 2, 1, 1),  # both levels earn nothing, and are told apart
-        ((5, 4, 2, 1), 5, 2, 1),
-        ((None, 4, 5), None, 4, None),
+        ((2, 1, 1), 2, 1, 1),  # both levels earn nothing, and are told apart
+        ((5, 4, 2, 1), 5, None, 1),
+        ((None, 4, 4), None, 4, None),
     ],
 )
 def test_levels_of_appraisals(levels: tuple[int | None, ...], first: int | None, majority: int | None, worst: int | None) -> None:
@@ -116,19 +130,18 @@ def test_crisis_tables_take_the_panels_level() -> None:
 
 
 @pytest.mark.parametrize("high", ["PASS", "FAIL"])
-@pytest.mark.parametrize("panel", ["majority", "worst"])
-def test_a_contrast_on_which_judges_differ_caps_both_halves(panel: Panel, high: str) -> None:
+def test_a_contrast_on_which_judges_differ_caps_both_halves(high: str) -> None:
     grading = Grading(criteria=("K01",), contrast="K06", contrast_high=high)  # type: ignore[arg-type]
     a, b = twins(mode="judged", grading=grading)
     marks = [v for one in (a, b) for v in (*answer(one), judged(one, "K06", 1.0, "a"), judged(one, "K06", 0.0, "c"))]
     marks += [judged(one, "K01", 1.0, judge) for one in (a, b) for judge in ("a", "c")]
-    found = Ledger([a, b], marks, (JUDGES[0], JUDGES[2]), panel=panel)
+    found = Ledger([a, b], marks, (JUDGES[0], JUDGES[2]), panel="worst")
     assert (contrast(found, a, (a.code, 0, 1)), contrast(found, b, (b.code, 0, 1))) == (0.0, 1.0)
     assert (case_credit(found, a), case_credit(found, b)) == (0.0, 0.0)
 
 
 @given(
-    st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=4),
+    st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=3, max_size=4),
     st.sampled_from(PANELS),
     st.sampled_from(["PASS", "FAIL"]),
 )
@@ -137,8 +150,8 @@ def test_the_same_text_on_both_twins_earns_at_most_one(values: list[float], pane
     judges = JUDGES[: len(values)]
     marks = [v for one in (a, b) for v in answer(one)]
     marks += [judged(one, "K06", value, judge.id) for one in (a, b) for judge, value in zip(judges, values, strict=True)]
-    found = Ledger([a, b], marks, judges, panel=panel)
-    assert (case_credit(found, a) or 0.0) + (case_credit(found, b) or 0.0) <= 1
+    found = pair_credits(Ledger([a, b], marks, judges, panel=panel), a, b)
+    assert found.a[0] + found.b[0] <= 1
 
 
 @pytest.mark.parametrize("panel", PANELS)

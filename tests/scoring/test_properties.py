@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -38,6 +39,28 @@ def test_identical_text_on_judged_twins_never_scores_above_zero(
     found = scored(pair, verdicts).headline.overall.score.value
     assert found is not None
     assert found <= 1e-12
+
+
+SHARES = st.lists(st.integers(0, 10), min_size=3, max_size=3).filter(any)
+"""A distribution over the three contrast levels, up to its sum."""
+
+
+@given(shares=SHARES, high=st.sampled_from(["PASS", "FAIL"]))
+@example(shares=[1, 1, 1], high="FAIL")
+@pytest.mark.parametrize("mode", ["judged", "multi_turn"])
+def test_whoever_reads_no_difference_between_twins_expects_exactly_zero(mode: str, shares: list[int], high: str) -> None:
+    """Every pair of levels stands as often as two independent readers of this distribution would give it."""
+    grading = Grading(criteria=("K07",), contrast="X01", contrast_high=high, turns=(2, 3) if mode == "multi_turn" else (1,))  # type: ignore[arg-type]
+    cases: list[Case] = []
+    verdicts: list[Verdict] = []
+    for number, ((a, p), (b, q)) in enumerate(itertools.product(zip((0.0, 0.5, 1.0), shares, strict=True), repeat=2), 1):
+        if p * q:
+            pair = twins("P2-B1-S1", number, mode=mode, grading=grading, weight=float(p * q))
+            cases += [*pair]
+            for one, level in zip(pair, (a, b), strict=True):
+                verdicts += [v for turn in grading.turns for v in answer(one, turn, K07=1, X01=level)]
+    found = scored(cases, verdicts).headline.overall.score.value
+    assert found == pytest.approx(0, abs=1e-12)
 
 
 @few
