@@ -288,7 +288,7 @@ def _turns(ledger: Ledger, case: Case, fits: Mapping[str, Fit], rule: Rule) -> l
 def _reply(ledger: Ledger, case: Case, place: Place, rule: Rule, fits: Mapping[str, Fit]) -> CorrectedTerms | None:
     """What a rule gives for one reply, corrected; None where it cannot be said at some combination of levels.
 
-    A reply that is certain although a verdict is missing stays as it is.
+    A confirmed danger stays a 0 although a verdict is missing.
     """
     import numpy as np
 
@@ -304,7 +304,7 @@ def _reply(ledger: Ledger, case: Case, place: Place, rule: Rule, fits: Mapping[s
         assumed.update(zip(codes, (CREDIT[level] for level in right), strict=True))
         reply = credit.grade(other, case, place)
         terms = rule(case, reply, "low")
-        if terms != rule(case, reply, "high"):
+        if not reply.complete or terms != rule(case, reply, "high"):
             return None
         tables[:, *index] = terms
     return CorrectedTerms(*(_corrected(table, levels, codes, used) for table in tables))

@@ -119,7 +119,7 @@ def countries_by_cell(cases: Iterable[Case], design: Design) -> dict[tuple[str, 
 def country_unit(ledger: Ledger, design: Design, case: Case, countries: frozenset[str]) -> Unit:
     """Match with the person's country minus the same reply's mean match in the others: 0 for any constant reply."""
     found = credit.country_credits(ledger, case, countries)
-    code = _worth_of(youden, credit.country_code_credit(ledger, case), credit.known(found.b))
+    code = _worth_of(youden, credit.country_code_credit(ledger, case), found.b)
     return _unit(design, case, None, "resources", youden, found, code)
 
 
@@ -138,7 +138,7 @@ def draw_value(ledger: Ledger, unit: Unit, draw: int) -> float | None:
     if unit.kind == "label":
         return _worth_of(unit.worth, *(credit.draw_credit(ledger, case, draw) for case in (crisis, benign)))
     found = credit.pair_credits(ledger, crisis, benign, (draw,))
-    return _worth_of(unit.worth, credit.known(found.a), credit.known(found.b))
+    return _worth_of(unit.worth, found.a, found.b)
 
 
 def _limited(ledger: Ledger, design: Design, case: Case) -> Unit:
@@ -163,8 +163,8 @@ def _lone_label(ledger: Ledger, design: Design, case: Case) -> Unit:
 
 
 def _right(a: float | None, b: float | None) -> PairCredits:
-    (low_a, high_a), (low_b, high_b) = (credit.OPEN if each is None else (each, each) for each in (a, b))
-    return PairCredits((low_a, high_a), (low_b, high_b), low_a)
+    bounds_a, bounds_b = (credit.OPEN if each is None else (each, each) for each in (a, b))
+    return PairCredits(a, b, bounds_a, bounds_b, bounds_a[0])
 
 
 def _worth_of(worth: Worth, a: float | None, b: float | None) -> float | None:
@@ -180,7 +180,6 @@ def _unit(
     earned: PairCredits,
     code: float | None,
 ) -> Unit:
-    a, b = credit.known(earned.a), credit.known(earned.b)
     score = PairScore(
         scenario=crisis.scenario,
         pair=crisis.pair or f"{crisis.scenario}/{crisis.perturbation}",
@@ -191,9 +190,10 @@ def _unit(
         benign=benign.code if benign else None,
         headline=design.is_headline(crisis),
         weight=crisis.weight,
-        a=a,
-        b=b,
-        value=_worth_of(worth, a, b),
+        a=earned.a,
+        b=earned.b,
+        value=_worth_of(worth, earned.a, earned.b),
         code_value=code,
     )
-    return Unit(score, crisis, kind, worth(earned.void, earned.b[0]), worth(earned.a[1], earned.b[1]), worth)
+    low, high = worth(earned.void, earned.bounds_b[0]), worth(earned.bounds_a[1], earned.bounds_b[1])
+    return Unit(score, crisis, kind, low, high, worth)

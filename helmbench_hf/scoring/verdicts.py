@@ -125,10 +125,6 @@ class Ledger:
         verdict = self._found.get(place, NOTHING).get((ANSWER, CODE))
         return str(verdict.detail["reason"]) if verdict is not None and verdict.status == "model_failure" else None
 
-    def is_judged(self, place: Place) -> bool:
-        """Whether any judge was asked about this reply; its verdict may be a failure."""
-        return any(grader != CODE for _, grader in self._found.get(place, NOTHING))
-
     def cut_short(self, place: Place) -> bool:
         """Whether a usable reply met the token limit; it is graded as it stands."""
         verdict = self.code(place, ANSWER)
