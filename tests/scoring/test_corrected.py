@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 from helmbench_hf.content import library
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.records import Answer, Case, CheckedLabel, Grading, JudgeInfo
+from helmbench_hf.records import Answer, Case, CheckedLabel, Grading
 from helmbench_hf.scoring.claims import Calibration, Claims, cite
 from helmbench_hf.scoring.result import Scores
 from helmbench_hf.scoring.run import score
@@ -186,37 +185,3 @@ def test_human_labels_correct_before_gold_and_no_label_counts_twice() -> None:
     assert set(found) == {"K01"}
     assert (found["K01"].check, found["K01"].basis) == ("human", "human")
     assert sum(n for rows in found["K01"].counts.values() for said in rows.values() for n in said.values()) == 120
-
-
-# --- every number, recomputed -----------------------------------------------------------------------------------------
-
-SOURCES = ("assistant", "edit", "hard_negative", "degenerate")
-
-
-def random_calibration(benchmark: Benchmark, seed: int, sources: Sequence[str], missing: float) -> dict[str, Calibration]:
-    """Labels of every criterion but some: judges of every quality, sources that differ, levels with few labels."""
-    chance, found = random.Random(seed), {}
-    for code, criterion in benchmark.criteria.items():
-        if criterion.kind == "appraisal" or chance.random() < missing:
-            continue
-        levels = ("PASS", "FAIL") if criterion.partial is None else LEVELS
-        good, few, blurred = chance.choice((0.98, 0.9, 0.8)), chance.random() < 0.15, chance.random() < 0.15
-        counts: dict[str, dict[Answer, dict[Answer, int]]] = {}
-        for source in sources:
-            rows: dict[Answer, dict[Answer, int]] = {}
-            for right in levels:
-                n = chance.randint(0, 2) if few and right == "PARTIAL" else chance.randint(4, 25)
-                sure = 0.34 if blurred and right == "PARTIAL" else min(1.0, max(0.3, chance.gauss(good, 0.05)))
-                said = [right if chance.random() < sure else chance.choice(levels) for _ in range(n)]
-                rows[right] = {level: said.count(level) for level in levels if level in said}
-            counts[source] = rows
-        found[code] = Calibration(chance.choice(("one", "two")), chance.choice(("gold", "human")), counts)
-    return found
-
-
-RUNS: dict[str, tuple[str, list[JudgeInfo], int, Model, Sequence[str], float]] = {
-    "all is checked": ("core", [FIRST, OTHER_FAMILY], 1, Model(faults=0.03, unjudged=0.1), SOURCES, 0.0),
-    "three draws, few checked": ("judged", [FIRST], 3, Model(faults=0.02, skipped=0.02), SOURCES[:2], 0.1),
-    "one source": ("judged", [FIRST, OTHER_FAMILY], 2, Model(danger=0.02, unscored_vetoes=True), SOURCES[:1], 0.0),
-    "nobody fails": ("judged", [FIRST], 1, Model(good=1.0, danger=0.0, faults=0.0, slope=5.0), SOURCES, 0.0),
-}
