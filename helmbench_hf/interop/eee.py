@@ -90,7 +90,7 @@ def _result(
         "n_messages": score["n_meanings"],
         "pairs_scored": group["coverage"]["scored"],
         "pairs_planned": group["coverage"]["planned"],
-        "weight_scored": group["weight_scored"],
+        "coverage": f"{group['coverage']['share']:.4f}",
         "weight": group["weight"],
     }
     if name == "overall":

@@ -41,10 +41,9 @@ def eval_results(made: Submission, dataset: str = DATASET) -> str:
             "that its score is that of a model there"
         )
     overall = scores["headline"]["overall"]
-    if scores["headline"]["printed"] is None or overall["weight_scored"] < overall["weight"]:
+    if scores["headline"]["printed"] is None:
         raise RunError(
-            f"the composite of this run covers {overall['weight_scored']:g} of {overall['weight']:g} points, and a number on a "
-            "model's page is taken for the whole; grade the run with a judge (`helmbench grade`) until every behavior has a score"
+            f"this run has no composite: {overall['score']['note']}; finish it, and grade it with a judge (`helmbench grade`)"
         )
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 

@@ -10,7 +10,7 @@ from typing import Any
 from helmbench_hf.leaderboard.data import Entry, Group
 from helmbench_hf.leaderboard.query import Query
 from helmbench_hf.report import view
-from helmbench_hf.report.fmt import DASH, Figure, figure, number, rate
+from helmbench_hf.report.fmt import DASH, Figure, figure, number, percent, rate
 
 Value = float | str | None
 
@@ -118,7 +118,7 @@ def _columns(group: Group) -> list[Column]:
         Column("rank", "Rank", None),
         Column("name", "Model", lambda entry: entry.label.casefold()),
         Column("overall", "Overall", None, under="capped by floors", numeric=True),
-        Column("coverage", "Coverage", _coverage, high_first=True, under="pairs scored", numeric=True),
+        Column("coverage", "Coverage", _coverage, high_first=True, under="of the weight; pairs", numeric=True),
         Column("floors", "Safety floors", _breached),
     ]
     for code, title in pillars(group):
@@ -174,7 +174,7 @@ def _row(entry: Entry, codes: Sequence[str], query: Query) -> Row:
         printed=DASH if headline["printed"] is None else number(headline["printed"]),
         raw=figure(headline["overall"]["score"]),
         capped=bool(headline["breached"]),
-        coverage=f"{covered['scored']:,} of {covered['planned']:,}",
+        coverage=f"{percent(covered['share'])}, {covered['scored']:,} of {covered['planned']:,}",
         pillars=tuple(figure(found.get(code), "not scored") for code in codes),
         sensitivity=rate(hidden.get("sensitivity")),
         false_alarms=rate(hidden.get("false_alarms")),
@@ -214,7 +214,7 @@ def _states(floors: Sequence[view.Floor]) -> tuple[States, ...]:
 
 def _coverage(entry: Entry) -> float:
     found = entry.scores["headline"]["overall"]["coverage"]
-    return float(found["scored"] / found["planned"]) if found["planned"] else 0.0
+    return float(found["share"])
 
 
 def _pillar(entry: Entry, code: str) -> float | None:

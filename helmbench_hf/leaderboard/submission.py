@@ -88,6 +88,8 @@ def prepare(
         cases, verdicts, rows, found, benchmark=benchmark, draws=settings.draws, design=manifest["dataset"]["design"],
         content_sha256=manifest["dataset"]["content_sha256"], panel=panel,
     )  # fmt: skip
+    if short := too_little(scores, benchmark.scoring.minimum_coverage):
+        raise RunError(f"{run} cannot be submitted: {short}. Grade it again (`helmbench grade`), or run what failed once more.")
     content[files.VERDICTS] = packed(map(verdict_row, verdicts))
     content[files.SCORES] = _json(scores)
     content |= {f"{files.CHECKS}/{name}.json": _json(check) for name, check in found.items()}
@@ -174,6 +176,17 @@ def _judge(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _json(value: Any) -> bytes:
     return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=True, allow_nan=False) + "\n").encode("ascii")
+
+
+def too_little(scores: Mapping[str, Any], minimum: float) -> str:
+    """Why a run may not stand on a board: too little of the weight that its design plans was scored. Empty where it may."""
+    coverage = scores["headline"]["overall"]["coverage"]
+    planned, share = coverage["planned_share"], coverage["share"]
+    if share >= minimum * planned - 1e-9:
+        return ""
+    return (
+        f"only {100 * share / planned:.3g}% of the weight that its design plans was scored, and {100 * minimum:g}% is the least"
+    )
 
 
 def sha_of(content: bytes) -> str:

@@ -22,7 +22,7 @@ from helmbench_hf.leaderboard.manifest import FORMAT, Judge, Key, Manifest, Mode
 from helmbench_hf.leaderboard.recompute import Answers, Judged, code_verdicts, find_answers, find_judged, find_scores
 from helmbench_hf.leaderboard.report import Found, Report
 from helmbench_hf.leaderboard.rows import differing, place_of, read_completions, verdict_row
-from helmbench_hf.leaderboard.submission import sha_of
+from helmbench_hf.leaderboard.submission import sha_of, too_little
 from helmbench_hf.records import Completion, Verdict
 from helmbench_hf.scoring.result import FORMAT as SCORES_FORMAT
 
@@ -84,6 +84,8 @@ def _verify(root: Path, load: Load, report: Report, found: Found) -> None:
             loaded.cases, verdicts, [judge.row() for judge in manifest.judges], cited, benchmark=benchmark, draws=settings.draws,
             design=manifest.dataset.design, content_sha256=loaded.identity.content_sha256, panel=manifest.panel,
         )  # fmt: skip
+        if short := too_little(report.scores, benchmark.scoring.minimum_coverage):
+            found.add("scores.coverage", short)
         for where in differing(given, report.scores, "scores"):
             found.add("scores.edited", f"{quoted(where)} is not what the rows give")
 

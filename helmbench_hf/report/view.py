@@ -92,8 +92,8 @@ class Summary:
 def summary(scores: Json) -> Summary:
     """Give the first screen."""
     done, total = covered(scores)
-    overall = scores["headline"]["overall"]
-    sliced = f"{done} of {total} behaviors, {overall['weight_scored']} of {overall['weight']} points" if done < total else ""
+    share = percent(scores["headline"]["overall"]["coverage"]["share"])
+    sliced = f"{done} of {total} behaviors, {share} of the weight" if done < total else ""
     return Summary(
         smoke=scores["provenance"]["design"] == "smoke",
         slice=sliced,
@@ -228,7 +228,7 @@ def _group(group: Json, level: str, scale: plots.Scale) -> ScoreRow:
         coverage=_coverage(group["coverage"]),
         bounds=_bounds(group["coverage"]),
         n=sample_size(group["score"]),
-        weight=str(group["weight"]) if level == "behavior" else f"{group['weight_scored']} of {group['weight']}",
+        weight=str(group["weight"]),
         under=under,
         corrected=corrections.beside(group["corrected"]),
         part=corrections.part(group["corrected"]),
@@ -271,7 +271,7 @@ def _floor(floor: Json) -> Floor:
 
 
 def _coverage(found: Json) -> str:
-    return f"{found['scored']} of {plural(found['planned'], 'pair')} scored"
+    return f"{found['scored']} of {plural(found['planned'], 'pair')} scored, {percent(found['share'])} of the weight"
 
 
 def _bounds(found: Json) -> str:

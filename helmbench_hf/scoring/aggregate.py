@@ -308,6 +308,7 @@ def _coverage(table: Table, shares: Shares, weights: Shares) -> Coverage:
         high += share * sum(unit.score.weight * unit.high for unit in table.units[code]) / total
     return Coverage(
         share=_share(table, weights),
+        planned_share=sum(weight for code, weight in weights.items() if code in table.units),
         scored=sum(unit.score.value is not None for unit in units),
         planned=len(units),
         all_fail=low if units else None,

@@ -44,6 +44,8 @@ class Coverage:
 
     share: float
     """0 to 1: the sum over scenarios of weight x share of pairs scored. Every authored scenario counts, planned or not."""
+    planned_share: float
+    """The same if every planned pair were scored: below 1 where the design or the run leaves scenarios out."""
     scored: int
     """Pairs."""
     planned: int
