@@ -1,0 +1,15 @@
+"""`python -m tests.frozen` compares, `python -m tests.frozen --write` freezes anew (in a commit that says which values moved)."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.frozen.compare import check, write
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        write()
+    else:
+        found = check()
+        print("\n".join(found) or "Every frozen value is as it was.")
+        sys.exit(bool(found))
