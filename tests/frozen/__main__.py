@@ -11,5 +11,5 @@ if __name__ == "__main__":
         write()
     else:
         found = check()
-        print("\n".join(found) or "Every frozen value is as it was.")
+        sys.stdout.write("\n".join(found or ["Every frozen value is as it was."]) + "\n")
         sys.exit(bool(found))
