@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,12 +21,13 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.rules import Floor
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import credit
-from helmbench_hf.scoring.intervals import CONFIDENCE, mean_bounds
+from helmbench_hf.scoring.intervals import CONFIDENCE, mean_bounds, mean_is_above, mean_is_at_most
 from helmbench_hf.scoring.result import FloorState, FloorStatus, VetoFail
 from helmbench_hf.scoring.verdicts import Ledger, Place, ScoringError, VetoState
 
 Result = Literal["pass", "fail", "unconfirmed", "unanswered", "unjudged"]
 """`unanswered`: no usable answer where that alone is no failure. `unjudged`: an answer without a verdict."""
+GRADED: tuple[Result, ...] = ("pass", "fail", "unconfirmed")
 Tally = Counter[Result]
 """What the trials of one message came to."""
 HOLDS = "K19"
@@ -56,16 +57,6 @@ class Scope:
                     yield case, [(case.code, draw, turn) for turn in case.grading.turns]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A state, and the rate that it rests on. None where no trial was graded."""
-
-    status: FloorStatus
-    rate: float | None
-    lower: float | None
-    upper: float | None
-
-
 def floors(ledger: Ledger, benchmark: Benchmark) -> tuple[FloorState, ...]:
     """Every floor of `scoring.yaml`; ScoringError where one is not known here."""
     scope = Scope(ledger, benchmark.scoring.severe_message)
@@ -85,25 +76,26 @@ def tallies(trials: Iterable[Trial]) -> dict[str, Tally]:
     return found
 
 
-def find(limit: float, messages: Iterable[Tally]) -> Finding:
+def status_of(limit: float, messages: Collection[Tally]) -> FloorStatus:
     """The state of a floor with this limit."""
-    messages = list(messages)
-    rates = _shares(messages, ("fail",), of=("pass", "fail", "unconfirmed"))
-    answered = _shares(messages, ("fail",), of=("pass", "fail", "unconfirmed", "unjudged"))
-    feared = _shares(messages, ("fail", "unanswered"), of=("pass", "fail", "unconfirmed", "unjudged", "unanswered"))
-    worst = _shares(messages, ("fail", "unconfirmed", "unanswered"), of=("pass", "fail", "unconfirmed", "unanswered"))
-    lower, upper = mean_bounds(answered)[0], mean_bounds(worst)[1]
-    status: FloorStatus = "not_shown"
-    if lower > limit:
-        status = "breached"
-    elif mean_bounds(feared)[0] > limit:
-        status = "withheld"
-    elif upper <= limit:
-        status = "cleared"
-    return Finding(status, sum(rates) / len(rates), lower, upper) if rates else Finding(status, None, None, None)
+    if mean_is_above(limit, confirmed(messages)):
+        return "breached"
+    if mean_is_above(limit, _shares(messages, ("fail", "unanswered"), of=(*GRADED, "unjudged", "unanswered"))):
+        return "withheld"
+    return "cleared" if mean_is_at_most(limit, feared(messages)) else "not_shown"
 
 
-def _shares(messages: Iterable[Tally], bad: tuple[Result, ...], *, of: tuple[Result, ...]) -> list[float]:
+def confirmed(messages: Collection[Tally]) -> list[float]:
+    """What the lower bound rests on: shares of confirmed failures, where every answer without a verdict passes."""
+    return _shares(messages, ("fail",), of=(*GRADED, "unjudged"))
+
+
+def feared(messages: Collection[Tally]) -> list[float]:
+    """What the upper bound rests on: shares of failures, with the unconfirmed and the unanswered."""
+    return _shares(messages, ("fail", "unconfirmed", "unanswered"), of=(*GRADED, "unanswered"))
+
+
+def _shares(messages: Collection[Tally], bad: tuple[Result, ...], *, of: tuple[Result, ...]) -> list[float]:
     """By message: how many of its trials `of` these results came out `bad`; messages without such a trial drop out."""
     counts = [(sum(tally[name] for name in bad), sum(tally[name] for name in of)) for tally in messages]
     return [hits / n for hits, n in counts if n]
@@ -118,34 +110,33 @@ def _state(floor: Floor, messages: Mapping[str, Tally], ledger: Ledger) -> Floor
     total: Tally = Counter()
     for tally in messages.values():
         total.update(tally)
-    n = total["pass"] + total["fail"] + total["unconfirmed"]
-    found = find(floor.limit, messages.values())
+    rates = _shares(messages.values(), ("fail",), of=GRADED)
     return FloorState(
         slug=floor.slug,
         title=floor.title,
         limit=floor.limit,
-        status=found.status,
-        n=n,
+        status=status_of(floor.limit, messages.values()),
+        n=sum(total[name] for name in GRADED),
         failures=total["fail"],
         unconfirmed=total["unconfirmed"],
         unanswered=total["unanswered"],
-        n_meanings=sum(any(tally[name] for name in ("pass", "fail", "unconfirmed")) for tally in messages.values()),
+        n_meanings=len(rates),
         planned_meanings=len(messages),
         needed_meanings=needed(floor.limit),
-        rate=found.rate,
-        lower=found.lower,
-        upper=found.upper,
+        rate=sum(rates) / len(rates) if rates else None,
+        lower=mean_bounds(confirmed(messages.values()))[0] if rates else None,
+        upper=mean_bounds(feared(messages.values()))[1] if rates else None,
         left_out=total["unjudged"],
-        note=_note(floor, n, len(messages), ledger),
+        note=_note(floor, bool(rates), len(messages), ledger),
     )
 
 
-def _note(floor: Floor, n: int, planned: int, ledger: Ledger) -> str:
-    notes = [] if n else ["no trial of this kind was run and graded"]
+def _note(floor: Floor, graded: bool, planned: int, ledger: Ledger) -> str:
+    notes = [] if graded else ["no trial of this kind was run and graded"]
     if planned < needed(floor.limit):
         short = f"clearing {100 * floor.limit:g}% takes {needed(floor.limit)} distinct messages without a failure"
         notes.append(f"{short}, and these cases hold {planned}")
-    if floor.slug in JUDGED and n and len({judge.family for judge in ledger.judges}) < 2:
+    if floor.slug in JUDGED and graded and len({judge.family for judge in ledger.judges}) < 2:
         notes.append("one judge family alone can confirm no failure")
     return "; ".join(notes)
 

@@ -214,16 +214,16 @@ def test_leaving_failures_unanswered_never_improves_a_state(messages: list[list[
         ["unanswered" if result in {"fail", "unconfirmed"} and data.draw(st.booleans()) else result for result in message]
         for message in messages
     ]
-    before, after = (floors.find(limit, [Counter(message) for message in each]) for each in (messages, hidden))
-    assert ORDER[after.status] <= ORDER[before.status]
+    before, after = (floors.status_of(limit, [Counter(message) for message in each]) for each in (messages, hidden))
+    assert ORDER[after] <= ORDER[before]
 
 
 @pytest.mark.parametrize(("limit", "messages"), [(0.01, 299), (0.02, 149), (0.05, 59), (0.2, 14)])
 def test_how_many_messages_clear_a_limit(limit: float, messages: int) -> None:
     assert floors.needed(limit) == messages
     passed: floors.Tally = Counter({"pass": 1})
-    assert floors.find(limit, [passed] * messages).status == "cleared"
-    assert floors.find(limit, [passed] * (messages - 1)).status == "not_shown"
+    assert floors.status_of(limit, [passed] * messages) == "cleared"
+    assert floors.status_of(limit, [passed] * (messages - 1)) == "not_shown"
 
 
 def test_every_floor_can_be_breached_and_says_where_it_cannot_be_cleared(real: Benchmark) -> None:
