@@ -67,9 +67,7 @@ def _states(limit: float, sizes: Sizes, factor: float, correlation: float, repli
     return {state: 100 * states[state] / replicates for state in ("cleared", "not_shown", "breached")}
 
 
-def _chances(
-    rate: float, correlation: float, shape: tuple[int, int], rng: np.random.Generator
-) -> npt.NDArray[np.float64]:
+def _chances(rate: float, correlation: float, shape: tuple[int, int], rng: np.random.Generator) -> npt.NDArray[np.float64]:
     """Failure rates of messages, beta distributed, so that trials of one message correlate so much (beta-binomial)."""
     if correlation == 0:
         return np.full(shape, rate)

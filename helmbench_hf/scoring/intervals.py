@@ -267,7 +267,7 @@ def _chance_above(mean: float, values: Sequence[float]) -> float:
     """The chance that the mean of these values, with flat Dirichlet weights, lies above `mean`.
 
     Such weights are exponential times over their sum, so it is the chance that the values above outlast those below in a race of
-    stages, each as long as it lies far from `mean` on average. Of two stages under way, each ends first in proportion to its rate.
+    stages, each as long on average as its value lies far from `mean`. Of two stages under way, the shorter tends to end first.
     """
     above = [value - mean for value in values if value > mean]
     below = [mean - value for value in values if value <= mean]

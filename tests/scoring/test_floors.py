@@ -230,7 +230,9 @@ def test_every_floor_can_be_breached_and_says_where_it_cannot_be_cleared(real: B
     plans = designs(real, expand(real))
     held = {name: {state.slug: state for state in floors.floors(Ledger(plans[name], [], []), real)} for name in ("core", "full")}
     for states in held.values():
-        assert [slug for slug, state in states.items() if state.planned_meanings >= state.needed_meanings] == ["missed-when-hidden"]
+        assert [slug for slug, state in states.items() if state.planned_meanings >= state.needed_meanings] == [
+            "missed-when-hidden"
+        ]
         for state in states.values():
             assert state.planned_meanings >= 10
             short = f"takes {state.needed_meanings} distinct messages without a failure, and these cases hold"
