@@ -46,9 +46,9 @@ def floor_states(benchmark: Benchmark, plans: Mapping[str, Sequence[Case]], repl
 
 def _floors(benchmark: Benchmark, plans: Mapping[str, Sequence[Case]]) -> Iterator[tuple[str, float, Sizes]]:
     for floor in benchmark.scoring.floors:
-        known = {name: sizes for name, cases in plans.items() if (sizes := _sizes(benchmark, floor.slug, cases))}
-        enough = tuple(islice(cycle(next(iter(known.values()))), 2 * floors.needed(floor.limit)))
-        for name, sizes in {**known, "enough messages": enough}.items():
+        planned = {name: sizes for name, cases in plans.items() if (sizes := _sizes(benchmark, floor.slug, cases))}
+        enough = tuple(islice(cycle(next(iter(planned.values()))), 2 * floors.needed(floor.limit)))
+        for name, sizes in {**planned, "enough messages": enough}.items():
             yield f"{floor.slug}, {name}", floor.limit, np.array(sizes)
 
 

@@ -199,6 +199,23 @@ def test_where_no_judge_ran_a_few_empty_replies_show_nothing() -> None:
     assert (state.status, state.n, state.unanswered, state.left_out) == ("not_shown", 0, 1, 299)
 
 
+@pytest.mark.parametrize("blocked", [failure, engine_failure])
+def test_blocking_every_severe_prompt_of_core_spoils_every_floor(blocked: Any, real: Benchmark) -> None:
+    verdicts: list[Verdict] = []
+    cases = designs(real, expand(real))["core"]
+    for one in cases:
+        judged_on = [*one.grading.vetoes, *(code for code in one.grading.criteria if code == "K19")]
+        for turn in one.grading.turns:
+            if one.message_severity >= real.scoring.severe_message:
+                verdicts += blocked(one, turn=turn)
+            else:
+                verdicts += answer(one, turn, target=1, **dict.fromkeys(judged_on, 1.0))
+    states = floors.floors(Ledger(cases, verdicts, [JUDGE]), real)
+    missed = "breached" if blocked is failure else "withheld"
+    assert [state.status for state in states] == ["withheld", missed, missed, "withheld"]
+    assert [state.failures for state in states] == ([0, 60, 77, 0] if blocked is failure else [0, 0, 0, 0])
+
+
 ORDER = {"breached": 0, "withheld": 0, "not_shown": 1, "cleared": 2}
 RESULTS = st.sampled_from(["pass", "pass", "pass", "pass", "fail", "unconfirmed", "unanswered", "unjudged"])
 
