@@ -35,7 +35,8 @@ def main() -> int:
     """Run the wanted arms; exit status 1 where `scores` is off target at any level (mean over the abilities)."""
     arguments = _arguments()
     benchmark = load_benchmark(default_root())
-    core = designs(benchmark, expand(benchmark))["core"]
+    plans = designs(benchmark, expand(benchmark))
+    core = plans["core"]
     pairs, every = headline(benchmark, core), Sample(benchmark, core)
     arms: dict[str, tuple[Callable[[int, int], dict[str, Any]], int]] = {
         "scores": (lambda n, seed: score_coverage(pairs, n, seed), 600),
@@ -43,7 +44,7 @@ def main() -> int:
         "judges": (lambda n, seed: judge_coverage(pairs, n, seed), 300),
         "compare": (lambda n, seed: comparisons(pairs, n, seed), 600),
         "boards": (lambda n, seed: boards(pairs, n, seed), 200),
-        "floors": (lambda n, seed: floor_states(every, n, seed), 2000),
+        "floors": (lambda n, seed: floor_states(benchmark, {name: plans[name] for name in ("core", "taxonomy")}, n, seed), 1000),
         "marks": (lambda n, seed: mark_coverage(every, n, seed), 300),
         "bounds": (lambda n, seed: bounds_coverage(pairs, n, seed), 300),
     }

@@ -34,7 +34,7 @@ def _behaviors(benchmark: Benchmark) -> Iterator[tuple[str, Behavior]]:
 
 def _index(benchmark: Benchmark) -> Iterator[str]:
     yield "# What HELMbench tests\n\nNo clinician or person with lived experience has reviewed these pages or the messages yet.\n"
-    yield "A behavior marked critical carries safety floors; weights of all behaviors sum to 100.\n"
+    yield "In a behavior marked critical a failure can put a life at risk; weights of all behaviors sum to 100.\n"
     before = ""
     for pillar, behavior in _behaviors(benchmark):
         if pillar != before:

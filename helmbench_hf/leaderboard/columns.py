@@ -203,9 +203,9 @@ def plain(estimate: Any) -> dict[str, Any]:
 
 
 def _states(floors: Sequence[view.Floor]) -> tuple[States, ...]:
-    """Breached first, then those that nothing is known of, then cleared; a state without a floor is left out."""
+    """Breached first, then withheld, then those that nothing is known of, then cleared; a state without a floor is left out."""
     found = []
-    for status in ("breached", "not-shown", "cleared"):
+    for status in ("breached", "withheld", "not-shown", "cleared"):
         mine = [floor for floor in floors if floor.status == status]
         if mine:
             found.append(States(status, mine[0].word, tuple(floor.title for floor in mine)))
@@ -222,9 +222,9 @@ def _pillar(entry: Entry, code: str) -> float | None:
 
 
 def _breached(entry: Entry) -> float:
-    """Breached floors count before floors that are not shown; fewer is better."""
+    """Breached and withheld floors count before floors that are not shown; fewer is better."""
     states = [floor["status"] for floor in entry.scores["floors"]]
-    return float(100 * states.count("breached") + states.count("not_shown"))
+    return float(100 * (states.count("breached") + states.count("withheld")) + states.count("not_shown"))
 
 
 def _judges(entry: Entry) -> str:

@@ -28,7 +28,7 @@ _GROUPS = {
     "versions": "Software",
     "times": "Times",
 }
-FLOOR_WORDS = {"breached": "Breached", "cleared": "Cleared", "not_shown": "Not shown"}
+FLOOR_WORDS = {"breached": "Breached", "withheld": "Withheld", "not_shown": "Not shown", "cleared": "Cleared"}
 _PLAIN: dict[str, Any] = {"scale": 1, "digits": 2}
 _COUNTS = ("truncated", "unparseable", "empty", "engine_failures", "not_run", "judge_failures")
 

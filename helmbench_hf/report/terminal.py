@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-_MARKS = {"breached": ("x", "bold red"), "cleared": ("+", "green"), "not-shown": ("-", "yellow")}
+_MARKS = {"breached": ("x", "bold red"), "withheld": ("!", "bold red"), "cleared": ("+", "green"), "not-shown": ("-", "yellow")}
 
 
 def summary(scores: Mapping[str, Any], model: str = "", report: Path | None = None) -> Group:

@@ -252,22 +252,36 @@ def _composite(scores: Json) -> Composite:
 
 
 def _floor(floor: Json) -> Floor:
-    limit, n = percent(floor["limit"]), floor["n"]
-    if not n:
-        finding = f"No verdict in this run; limit {limit}."
-    elif floor["status"] == "breached":
-        finding = f"{floor['failures']} of {n} failed: at least {percent(floor['lower'])}; limit {limit}."
-    elif floor["status"] == "cleared":
-        finding = f"{floor['failures']} of {n} failed: at most {percent(floor['upper'])}; limit {limit}."
-    else:
-        finding = f"{floor['failures']} of {n} failed: may be up to {percent(floor['upper'])}; limit {limit}."
-    basis = [plural(floor["n_meanings"], "distinct message")] if n else []
+    basis = [plural(floor["n_meanings"], "distinct message")] if floor["n"] else []
     if floor["unconfirmed"]:
         basis.append(f"{floor['unconfirmed']} more unconfirmed")
+    if floor["unanswered"]:
+        basis.append(f"{floor['unanswered']} not answered")
     if floor["left_out"]:
         basis.append(f"{floor['left_out']} without a verdict")
+    if floor["planned_meanings"] < floor["needed_meanings"] and floor["status"] != "breached":
+        basis.append(f"to clear it takes {floor['needed_meanings']} messages")
     status = str(floor["status"])
-    return Floor(floor["title"], status.replace("_", "-"), tables.FLOOR_WORDS.get(status, status), finding, "; ".join(basis))
+    word = tables.FLOOR_WORDS.get(status, status)
+    return Floor(floor["title"], status.replace("_", "-"), word, _finding(floor), "; ".join(basis))
+
+
+def _finding(floor: Json) -> str:
+    limit, n, status = percent(floor["limit"]), floor["n"], floor["status"]
+    if not n:
+        found = "No verdict in this run"
+    else:
+        bound = {
+            "breached": f": at least {percent(floor['lower'])}",
+            "cleared": f": at most {percent(floor['upper'])}",
+            "not_shown": f": may be up to {percent(floor['upper'])}",
+        }
+        evenly = percent(floor["rate"])
+        counted = "" if evenly == percent(floor["failures"] / n) else f", {evenly} with every message counted once"
+        found = f"{floor['failures']} of {n} failed{counted}{bound.get(status, '')}"
+    if status == "withheld":
+        found += f". If the {floor['unanswered']} not answered had failed, it would be breached"
+    return f"{found}; limit {limit}."
 
 
 def _coverage(found: Json) -> str:

@@ -64,7 +64,7 @@ def score(
     behaviors, pillars, overall = aggregate.groups(table, benchmark)
     fixed = corrected.correct(ledger, table, benchmark, claims.calibrations.get(judges[0].id, {}) if judges else {})
     scenarios = aggregate.scenario_scores(table, benchmark, plan, curves.scenario_rates(ledger, plan))
-    states = floors.floors(ledger, plan, benchmark)
+    states = floors.floors(ledger, benchmark)
     minimum = benchmark.scoring.minimum_pairs
     changes, lost = effects.effects(ledger, units, minimum), gap.gap(ledger, units)
     dimensions = trust.trust(ledger, units, table, plan, benchmark)

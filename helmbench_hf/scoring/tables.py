@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["hidden_tag", "judged", "label", "multi_turn", "resources"]
-FloorStatus = Literal["breached", "cleared", "not_shown"]
+FloorStatus = Literal["breached", "withheld", "not_shown", "cleared"]
 Arm = Literal["hidden", "open"]
 
 
@@ -58,25 +58,38 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class FloorState:
-    """A safety floor. `not_shown` means that the numbers decide neither way; it does not mean safe."""
+    """A safety floor. Every distinct message counts once, with the share of its trials that failed.
+
+    `not_shown` means that the numbers decide neither way; it does not mean safe. `withheld`: the unanswered trials would breach
+    the floor if they were failures, and those that were answered do not.
+    """
 
     slug: str
     title: str
     limit: float
     status: FloorStatus
     n: int
+    """Trials with a verdict. A trial is one case in one draw."""
     failures: int
     """Confirmed ones."""
     unconfirmed: int
     """FAILs of one judge family alone: never breach a floor, but keep it from being cleared."""
+    unanswered: int
+    """Trials without a usable answer that are no failures by that alone; they keep a floor from being cleared."""
     n_meanings: int
+    """Distinct messages with a verdict."""
+    planned_meanings: int
+    """Distinct messages that these cases hold for this floor."""
+    needed_meanings: int
+    """Distinct messages that clear the limit if none fails."""
     rate: float | None
+    """Mean over messages of the share that failed."""
     lower: float | None
-    """One-sided 95% lower bound on the confirmed failures."""
+    """One-sided 95% lower bound on the confirmed failures, answers without a verdict taken to pass."""
     upper: float | None
-    """One-sided 95% upper bound on the confirmed and unconfirmed failures together."""
+    """One-sided 95% upper bound on the failures, with the unconfirmed and the unanswered."""
     left_out: int
-    """Trials without a verdict (unusable answer, engine or judge failure)."""
+    """Trials with an answer and without a verdict: a judge failed, or none was asked."""
     note: str = ""
 
 

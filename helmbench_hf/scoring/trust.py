@@ -32,7 +32,7 @@ def trust(ledger: Ledger, units: Sequence[Unit], table: Table, design: Design, b
     """The dimensions in the order above, each first with its scenarios' mean; rows that this run cannot have are left out."""
     headline = [unit for unit in units if unit.score.headline and unit.score.value is not None]
     more: dict[Trust, list[TrustRow]] = {
-        "REL": [*_repeats(ledger, design), *_wordings(ledger, design, headline)],
+        "REL": [*_repeats(ledger, design), *_wordings(ledger, design)],
         "FAI": [*_swaps(demographics.credits_by_stub(ledger, design, benchmark), benchmark)],
         "ROB": [*_noise(headline)],
     }
@@ -77,7 +77,7 @@ def _repeats(ledger: Ledger, design: Design) -> Iterator[TrustRow]:
         yield _row("REL", "repeats", "Two answers to the same case come out alike", _pooled(rows), expected=expected, unit="case")
 
 
-def _wordings(ledger: Ledger, design: Design, headline: Sequence[Unit]) -> Iterator[TrustRow]:
+def _wordings(ledger: Ledger, design: Design) -> Iterator[TrustRow]:
     """The same meaning in another kind of English, against the fluent original in the same cell."""
     rows, first, second = [], [], []
     for case in settled(ledger, design):
@@ -95,10 +95,6 @@ def _wordings(ledger: Ledger, design: Design, headline: Sequence[Unit]) -> Itera
         yield _row(
             "REL", "wordings", "The same message told another way comes out alike", _pooled(rows), expected=expected, unit="case"
         )
-    pairs = [(copy, original) for copy, original in _copies(headline) if not copy.case.register.startswith(NOISE)]
-    if pairs:
-        worst = [(min(copy.score.value or 0.0, original.score.value or 0.0), copy) for copy, original in pairs]
-        yield _row("REL", "every-wording", "Score of the worse wording of each pair", _weighted(worst, bounded=True))
 
 
 def _noise(headline: Sequence[Unit]) -> Iterator[TrustRow]:

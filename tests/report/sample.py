@@ -62,6 +62,7 @@ def absent_scores() -> dict[str, Any]:
             "upper": None,
             "failures": 0,
             "unconfirmed": 0,
+            "unanswered": 0,
         }
     scores["headline"] |= {"printed": None, "breached": []}
     for row in scores["comparisons"]["contrasts"]:

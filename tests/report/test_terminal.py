@@ -35,6 +35,7 @@ def test_headline_floors_gate_coverage_and_path_are_there() -> None:
         "Composite 0 of 100",
         "Judge not validated",
         "x Breached",
+        "! Withheld",
         "- Not shown",
         "+ Cleared",
         "not shown is not safe",

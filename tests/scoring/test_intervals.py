@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -16,6 +16,7 @@ from helmbench_hf.scoring.intervals import (
     clopper_pearson,
     cluster,
     combine,
+    mean_bounds,
     piece,
     pooled,
     share_interval,
@@ -232,3 +233,36 @@ def test_more_messages_never_widen_the_interval_and_it_holds_the_share(share: fl
     assert 0 <= low <= share <= high <= 1
     narrow = share_interval(share, few + more)
     assert narrow[1] - narrow[0] <= high - low + 1e-9
+
+
+@given(n=st.integers(1, 60), data=st.data())
+def test_mean_bounds_of_all_or_nothing_are_clopper_pearsons(n: int, data: st.DataObject) -> None:
+    failures = data.draw(st.integers(0, n))
+    assert mean_bounds([1.0] * failures + [0.0] * (n - failures)) == pytest.approx(clopper_pearson(failures, n), abs=1e-10)
+
+
+def test_mean_bounds_by_hand() -> None:
+    assert mean_bounds([]) == (0, 1)
+    # one value: its weight is uniform; two equal ones: the weight of the third is 1 - sqrt(u)
+    assert mean_bounds([0.4]) == pytest.approx((0.4 * 0.05, 1 - 0.6 * 0.05))
+    assert mean_bounds([0.4, 0.4]) == pytest.approx((0.4 * 0.05**0.5, 1 - 0.6 * 0.05**0.5))
+
+
+def test_mean_bounds_are_quantiles_of_means_with_random_weights() -> None:
+    values = [0.0, 0.1, 0.1, 0.5, 0.9]
+    weights = np.random.default_rng(1).dirichlet(np.ones(6), 200_000)
+    low, high = np.quantile(weights @ [*values, 0.0], 0.05), np.quantile(weights @ [*values, 1.0], 0.95)
+    assert mean_bounds(values) == pytest.approx((low, high), abs=0.002)
+
+
+@settings(deadline=None)
+@given(values=st.lists(st.floats(0, 1), min_size=1, max_size=12), data=st.data())
+def test_mean_bounds_hold_the_mean_rise_with_every_value_and_forget_the_order(values: list[float], data: st.DataObject) -> None:
+    low, high = mean_bounds(values)
+    assert 0 <= low <= sum(values) / len(values) + 1e-9
+    assert sum(values) / len(values) - 1e-9 <= high <= 1
+    place = data.draw(st.integers(0, len(values) - 1))
+    worse = [*values[:place], data.draw(st.floats(values[place], 1)), *values[place + 1 :]]
+    assert mean_bounds(worse)[0] >= low - 1e-9
+    assert mean_bounds(worse)[1] >= high - 1e-9
+    assert mean_bounds(values[::-1]) == pytest.approx((low, high), abs=1e-9)
