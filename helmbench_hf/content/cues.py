@@ -9,13 +9,16 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from helmbench_hf.content.load import TAXONOMY, Benchmark
+from helmbench_hf.content.load import Benchmark
 from helmbench_hf.matrix.render import message_turns
 
-Cue = Literal["length", "words"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
+Cue = Literal["length", "words"]
 RIDGE = 10.0
 """Penalty on the weights of words; from 1 to 100 the figures move by two points."""
 
@@ -38,9 +41,14 @@ class Choice:
     right: int
 
 
+def words(text: str) -> list[str]:
+    """Lower-case words; `won't` is one."""
+    return re.findall(r"\w+(?:'\w+)?", text.lower())
+
+
 def features(body: str) -> list[str]:
-    """The words of a text in lower case (`won't` is one) and its pairs of neighboring words, each once."""
-    found = re.findall(r"\w+(?:'\w+)?", body.lower())
+    """The words of a text and its pairs of neighboring words, each once."""
+    found = words(body)
     return list(dict.fromkeys([*found, *(" ".join(pair) for pair in zip(["^", *found], [*found, "$"], strict=True))]))
 
 
@@ -60,7 +68,7 @@ class Words:
         """Features that two halves have in common."""
         self.sides = np.array([1.0 if half.crisis else -1.0 for half in halves])
         self.sources = np.array([half.source for half in halves])
-        self.weights: dict[str, Any] = {}
+        self.weights: dict[str, NDArray[np.float64]] = {}
         """By scenario left out, what each feature adds."""
         self.scores: dict[tuple[str, str], float] = {}
 
@@ -73,13 +81,14 @@ class Words:
             self.scores[body, source] = float(self.weights[source][columns].sum())
         return self.scores[body, source]
 
-    def _fit(self, left_out: str) -> Any:
+    def _fit(self, left_out: str) -> NDArray[np.float64]:
         """Solved in its dual form, which has one unknown a message instead of one a word."""
         import numpy as np
 
         rows = np.flatnonzero(self.sources != left_out)
         shared = self.shared[np.ix_(rows, rows)] + RIDGE * np.eye(len(rows))
-        return self.held[rows].T @ np.linalg.solve(shared, self.sides[rows])
+        weights: NDArray[np.float64] = self.held[rows].T @ np.linalg.solve(shared, self.sides[rows])
+        return weights
 
 
 class Cues:
@@ -113,11 +122,13 @@ class Cues:
 
     def _cut(self, source: str) -> tuple[int, bool]:
         """The length that best parts crisis from benign messages, and whether the crisis messages are the shorter ones."""
-        halves = [half for half in self.halves if half.source != source]
-        lengths = {len(half.body) for half in halves}
-        gains = {length: sum((len(h.body) < length) * (1 if h.crisis else -1) for h in halves) for length in sorted(lengths)}
-        best = max(gains, key=lambda length: abs(gains[length]))
-        return best, gains[best] > 0
+        gains, gain = dict[int, int](), 0
+        for half in sorted(self.halves, key=lambda half: len(half.body)):
+            if half.source != source:
+                gains.setdefault(len(half.body), gain)
+                gain += 1 if half.crisis else -1
+        best = max(gains, key=lambda length: abs(gains[length]), default=0)
+        return best, gains.get(best, 1) > 0
 
 
 def _extreme(options: Sequence[str], sign: int) -> int:
@@ -147,8 +158,45 @@ def _halves(benchmark: Benchmark) -> Iterator[Half]:
 
 def _choices(benchmark: Benchmark) -> Iterator[Choice]:
     for loaded in benchmark.scenarios:
-        written = loaded.messages
-        for message in (*(half for pair in written.pairs for half in (pair.crisis, pair.benign)), *(s.message for s in written.singles)):
-            if options := message.tickets or message.choices:
-                letters = sorted(options)
-                yield Choice(loaded.source, tuple(options[letter] for letter in letters), letters.index(message.key))
+        messages = [half for pair in loaded.messages.pairs for half in (pair.crisis, pair.benign)]
+        messages += [single.message for single in loaded.messages.singles]
+        for message in messages:
+            answers = {str(letter): text for letter, text in (message.tickets or message.choices or {}).items()}
+            letters = sorted(answers)
+            if message.key in answers:
+                yield Choice(loaded.source, tuple(answers[letter] for letter in letters), letters.index(message.key))
+
+
+@dataclass(frozen=True, slots=True)
+class Giveaway:
+    """How far the hidden-tag pairs, as written, can be told apart by the cues; in half of the pairs it would be by luck."""
+
+    pairs: int
+    benign_longer: int
+    """Pairs whose benign half has more characters."""
+    ordered: int
+    """Pairs whose crisis half scores higher on words that were learned on the other scenarios."""
+    auc: float
+    """How often any crisis half scores higher than any benign half."""
+
+    def __str__(self) -> str:
+        return (
+            f"the benign half is the longer one in {self.benign_longer} of {self.pairs} hidden pairs, and words learned on other "
+            f"scenarios order {self.ordered} right (AUC {self.auc:.2f}); by luck it would be half"
+        )
+
+
+def giveaway(benchmark: Benchmark) -> Giveaway | None:
+    """The figures of a benchmark; None where it has no hidden-tag pair."""
+    cues, hidden = cues_of(benchmark), {each.scenario.code for each in benchmark.scenarios if each.scenario.mode == "hidden_tag"}
+    halves = [half for half in cues.halves if half.source in hidden]
+    if not halves:
+        return None
+    pairs = list(zip(halves[::2], halves[1::2], strict=True))
+    crisis, benign = ([cues.words.score(half.body, half.source) for half in halves[start::2]] for start in (0, 1))
+    return Giveaway(
+        len(pairs),
+        sum(len(two.body) > len(one.body) for one, two in pairs),
+        sum(one > two for one, two in zip(crisis, benign, strict=True)),
+        sum((one > two) + 0.5 * (one == two) for one in crisis for two in benign) / len(pairs) ** 2,
+    )

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from helmbench_hf.content.cues import Cue, Cues
+from helmbench_hf.content.cues import Cues
 from helmbench_hf.content.lexicon import CRISIS_WORDS
 from helmbench_hf.content.load import Benchmark, ContentError, _Reader
 from helmbench_hf.content.schema import Authored, Country, CriterionCode, Slug, Text
