@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Cue = Literal["length", "words"]
-RIDGE = 10.0
-"""Penalty on the weights of words; from 1 to 100 the figures move by two points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +80,16 @@ class Words:
         return self.scores[body, source]
 
     def _fit(self, left_out: str) -> NDArray[np.float64]:
-        """Solved in its dual form, which has one unknown a message instead of one a word."""
+        """Solved in its dual form, which has one unknown a message instead of one a word.
+
+        The penalty is the mean number of features of a text, so that no strength is tuned to a score.
+        """
         import numpy as np
 
         rows = np.flatnonzero(self.sources != left_out)
-        shared = self.shared[np.ix_(rows, rows)] + RIDGE * np.eye(len(rows))
-        weights: NDArray[np.float64] = self.held[rows].T @ np.linalg.solve(shared, self.sides[rows])
+        shared = self.shared[np.ix_(rows, rows)]
+        penalty = np.trace(shared) / max(1, len(rows)) * np.eye(len(rows))
+        weights: NDArray[np.float64] = self.held[rows].T @ np.linalg.solve(shared + penalty, self.sides[rows])
         return weights
 
 

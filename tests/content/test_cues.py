@@ -29,10 +29,10 @@ def test_words_are_those_of_the_other_scenarios() -> None:
 
 
 def test_one_message_a_side_gives_the_weights_of_ridge_regression() -> None:
-    """Halves `a` and `b` share nothing and have three features each: `a`, `^ a`, `a $`. So a weight is 1 / (3 + 10)."""
+    """Halves `a` and `b` share nothing and have three features each: `a`, `^ a`, `a $`. So a weight is 1 / (3 + 3)."""
     model = Words([Half(TWO, True, "a"), Half(TWO, False, "b")])
-    assert model.score("a", ONE) == pytest.approx(3 / 13)
-    assert model.score("b b", ONE) == pytest.approx(-3 / 13)
+    assert model.score("a", ONE) == pytest.approx(3 / 6)
+    assert model.score("b b", ONE) == pytest.approx(-3 / 6)
 
 
 @pytest.mark.parametrize("cue", ["length", "words"])
