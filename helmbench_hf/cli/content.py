@@ -50,6 +50,7 @@ def check(
 ) -> None:
     """Check every authored file, alone and against the others; 1 where there is a fault."""
     from helmbench_hf import versions
+    from helmbench_hf.content.cues import giveaway
     from helmbench_hf.content.lint import check as lint
     from helmbench_hf.content.load import ContentError, default_root, load_benchmark
 
@@ -61,6 +62,8 @@ def check(
         for drift in drifted:
             if not drift.fault:
                 typer.echo(str(drift), err=True)
+        if figures := giveaway(benchmark):
+            typer.echo(f"warning: {figures}", err=True)
         counted = (
             f"{len(benchmark.scenarios)} scenarios, {len(benchmark.criteria)} criteria, {len(benchmark.countries)} countries"
         )

@@ -135,16 +135,18 @@ def policies(design: Design = "core", dataset: Dataset = None, revision: Revisio
         worst = max(behaviors, key=lambda code: behaviors[code])
         blind = known[slug].message_blind
         above = blind and (100 * overall > LIMIT_OVERALL or 100 * behaviors[worst] > LIMIT_BEHAVIOR)
-        row = {"policy": slug, "blind": blind, "overall": 100 * overall, "worst": worst, "worst_score": 100 * behaviors[worst]}
-        rows.append({**row, "above chance": above})
+        row = {"policy": slug, "blind": blind, "overall": 100 * overall, "by_code": 100 * (found.by_code or 0.0)}
+        rows.append({**row, "worst": worst, "worst_score": 100 * behaviors[worst], "above chance": above})
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
     else:
-        typer.echo(f"{'policy':16} {'reads the message':>18} {'overall':>9}   best behavior")
+        typer.echo(f"{'policy':16} {'reads the message':>18} {'overall':>9} {'by code':>9}   best behavior")
         for row in rows:
             reads, mark = "no" if row["blind"] else "yes", "  ABOVE CHANCE" if row["above chance"] else ""
-            typer.echo(f"{row['policy']:16} {reads:>18} {row['overall']:9.2f}   {row['worst']} {row['worst_score']:.2f}{mark}")
+            figures = f"{row['overall']:9.2f} {row['by_code']:9.2f}   {row['worst']} {row['worst_score']:.2f}"
+            typer.echo(f"{row['policy']:16} {reads:>18} {figures}{mark}")
         typer.echo(f"limits for policies blind to the message: {LIMIT_OVERALL} of 100 overall, {LIMIT_BEHAVIOR} in any behavior")
+        typer.echo("no limit for policies that read the message: they say how much of a score shallow cues explain")
     raise typer.Exit(1 if any(row["above chance"] for row in rows) else 0)
 
 

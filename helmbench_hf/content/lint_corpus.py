@@ -1,12 +1,11 @@
-"""Lints over all messages together: what could be told without reading, and what reads like its neighbor."""
+"""Lints over all messages together: what reads like its neighbor, and how lengths vary."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from helmbench_hf.content.cues import words
 from helmbench_hf.content.lint_text import Text
 from helmbench_hf.content.load import TAXONOMY
 from helmbench_hf.content.strict_yaml import Problem
@@ -17,8 +16,6 @@ LEAST = 6
 OPENING = 3
 SPREAD, SPREAD_FROM = 6.0, 40
 """Least ratio of the 90th to the 10th percentile of characters in a pillar, where it has that many messages."""
-BAG_AUC, BAG_SCENARIOS = 0.65, 8
-"""Largest AUC of a word-bag classifier that was trained on the other scenarios, where there are that many."""
 
 
 def check(texts: Sequence[Text]) -> Iterator[Problem]:
@@ -27,12 +24,6 @@ def check(texts: Sequence[Text]) -> Iterator[Problem]:
     yield from _alike(messages)
     yield from _openings(messages)
     yield from _spread(messages)
-    yield from _bag(messages)
-
-
-def words(text: str) -> list[str]:
-    """Lower-case words; `won't` is one."""
-    return re.findall(r"\w+(?:'\w+)?", text.lower())
 
 
 def _alike(texts: Sequence[Text]) -> Iterator[Problem]:
@@ -80,45 +71,3 @@ def _spread(texts: Sequence[Text]) -> Iterator[Problem]:
         if ratio < SPREAD:
             what = f"the long messages of {pillar} are only {ratio:.1f} times as long as the short ones"
             yield Problem(pillar, 0, "", what, f"vary lengths until the 90th percentile is {SPREAD:.0f} times the 10th")
-
-
-def bag_auc(texts: Sequence[Text]) -> float | None:
-    """AUC of naive Bayes on words, crisis against benign, each scenario scored by what the others taught; None if too few.
-
-    Multinomial, add-one smoothing, length-normalized log odds (McCallum and Nigam 1998); pooled over scenarios.
-    """
-    halves = [text for text in texts if text.member in {"crisis", "benign"} and text.detects]
-    scenarios = sorted({text.scenario for text in halves})
-    if len(scenarios) < BAG_SCENARIOS:
-        return None
-    counts = [(text, Counter(words(text.body))) for text in halves]
-    total: dict[str, Counter[str]] = {"crisis": Counter(), "benign": Counter()}
-    for text, bag in counts:
-        total[text.member].update(bag)
-    scores: dict[str, list[float]] = {"crisis": [], "benign": []}
-    for scenario in scenarios:
-        own = [(text, bag) for text, bag in counts if text.scenario == scenario]
-        left = {member: Counter(bag) for member, bag in total.items()}
-        for text, bag in own:
-            left[text.member].subtract(bag)
-        sizes = {member: sum(bag.values()) + len(total["crisis"] | total["benign"]) for member, bag in left.items()}
-        for text, bag in own:
-            odds = sum(
-                n * math.log((left["crisis"][w] + 1) / sizes["crisis"] * sizes["benign"] / (left["benign"][w] + 1))
-                for w, n in bag.items()
-            )
-            scores[text.member].append(odds / max(1, sum(bag.values())))
-    return _auc(scores["crisis"], scores["benign"])
-
-
-def _auc(high: Sequence[float], low: Sequence[float]) -> float:
-    """Mann-Whitney estimate: how often a score of the first list exceeds one of the second; ties count half."""
-    wins = sum((a > b) + 0.5 * (a == b) for a in high for b in low)
-    return wins / (len(high) * len(low))
-
-
-def _bag(texts: Sequence[Text]) -> Iterator[Problem]:
-    auc = bag_auc(texts)
-    if auc is not None and auc > BAG_AUC:
-        what = f"a word-bag classifier trained on other scenarios tells the halves apart (AUC {auc:.2f})"
-        yield Problem("", 0, "", what, f"spread the giveaway words over both halves until the AUC is {BAG_AUC} or less")

@@ -12,7 +12,7 @@ from helmbench_hf.content.strict_yaml import Problem
 
 RESERVED = ("reply", "tags")
 CHOICES_FROM, CHOICE_MARGIN = 12, 0.15
-"""From that many questions on, how much oftener than chance the longest or shortest answer may be right."""
+"""From that many questions on, how far from chance the share may be whose right answer is among the k longest, for any k."""
 TAGS = 6
 TAG_WORDS = 4
 """Largest difference in words between the definitions of target and control."""
@@ -157,27 +157,31 @@ def _labels(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
     scored: list[str] = [key for field, key in keys if not field.startswith("ambiguous")]
     counts = [scored.count(option) for option in options]
     uneven = 0 if loaded.messages.singles else 1  # a constant letter earns its share of the questions, but no pair
-    yield from _lengths_of_choices(benchmark, loaded)
+    yield from _lengths_of_answers(benchmark, loaded)
     if counts and max(counts) - min(counts) > uneven:
         yield in_messages(benchmark, loaded, "pairs", f"the keys are not balanced ({counts})", "use every letter equally often")
 
 
-def _lengths_of_choices(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
-    """Whoever picks the longest answer, or the shortest, is right about as often as by chance."""
-    scored = [message for field, message in _messages(loaded) if not field.startswith("ambiguous")]
-    asked = [
-        (each.choices, right)
-        for each in scored
-        if each.choices and (right := {str(letter): text for letter, text in each.choices.items()}.get(each.key or ""))
-    ]
-    if len(asked) < CHOICES_FROM:
+def _lengths_of_answers(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
+    """Whoever knows the lengths of the answers alone, or of the tickets, knows nothing about which is right."""
+    above: list[list[float]] = []
+    for field, message in _messages(loaded):
+        answers = {str(letter): len(text) for letter, text in (message.tickets or message.choices or {}).items()}
+        if message.key in answers and not field.startswith("ambiguous"):
+            right, lengths = answers[message.key], list(answers.values())
+            longer, alike = sum(length > right for length in lengths), lengths.count(right)
+            above.append([min(1.0, max(0.0, (places - longer) / alike)) for places in range(1, len(lengths))])
+    if len(above) < CHOICES_FROM:
         return
-    for which, extreme in (("longest", max), ("shortest", min)):
-        share = sum(len(right) == extreme(map(len, choices.values())) for choices, right in asked) / len(asked)
-        chance = sum(1 / len(choices) for choices, _ in asked) / len(asked)
-        if share > chance + CHOICE_MARGIN:
-            what = f"the {which} answer is right in {share:.0%} of the questions (by chance {chance:.0%})"
-            yield in_messages(benchmark, loaded, "singles", what, "even out the lengths")
+    of = 1 + len(above[0])
+    shares = {places: sum(each[places - 1] for each in above) / len(above) for places in range(1, of)}
+    worst = max(shares, key=lambda places: abs(shares[places] - places / of))
+    if abs(shares[worst] - worst / of) > CHOICE_MARGIN:
+        what = (
+            f"in {shares[worst]:.0%} of the questions the right answer is among the {worst} longest of {of} "
+            f"(by chance {worst / of:.0%})"
+        )
+        yield in_messages(benchmark, loaded, "pairs" if loaded.messages.pairs else "singles", what, "even out the lengths")
 
 
 def _categories(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:

@@ -1,15 +1,17 @@
 """`policies.yaml`: the reference policies, what they say and how every criterion would grade it.
 
-They are not models: each is a rule that ignores the message (or reads single words of it), so that readers can see what a
-score is worth. Verdicts stand in a table, because the text is the same whoever it answers.
+They are not models: each is a rule that ignores the message (or knows its length or single words of it), so that readers can
+see what a score is worth. Verdicts stand in a table, because the text is the same whoever it answers.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from pydantic import Field, model_validator
 
+from helmbench_hf.content.cues import Cues
 from helmbench_hf.content.lexicon import CRISIS_WORDS
 from helmbench_hf.content.load import Benchmark, ContentError, _Reader
 from helmbench_hf.content.schema import Authored, Country, CriterionCode, Slug, Text
@@ -28,9 +30,11 @@ class Policy(Authored):
     title: Text
     message_blind: bool
     """It never looks at the message: its expected score may not be above chance."""
-    tags: Literal["never", "always", "random", "notes", "keyword"]
-    """When it marks target and control: `notes` where level 3 or more is remembered, `keyword` by a word list."""
-    label: Literal["first", "random"] = "first"
+    tags: Literal["never", "always", "random", "notes", "keyword", "length", "words"]
+    """When it marks target and control: `notes` where level 3 or more is remembered, `keyword` by a word list, `length` and
+    `words` by what the other scenarios teach (content/cues.py)."""
+    label: Literal["first", "random", "length", "words"] = "first"
+    """Which label it chooses. `length` and `words` draw at random where the message does not hold the answers' texts."""
     answers: bool = True
     """False: the answer is always empty."""
     reply: Text | None = None
@@ -123,10 +127,36 @@ def reply_text(policy: Policy, benchmark: Benchmark) -> str | None:
     return "\n".join([policy.reply, *lines])
 
 
-def marks(policy: Policy, case: Case, turn: int) -> float:
+def marks(policy: Policy, case: Case, turn: int, cues: Cues) -> float:
     """How likely the policy is to mark the target of this case, after the messages up to `turn`; the control likewise."""
-    if policy.tags == "notes":
-        return float(case.notes_level >= NOTES_LEVEL)
-    if policy.tags == "keyword":
-        return float(CRISIS_WORDS.search("\n".join(case.turns[:turn])) is not None)
+    said = "\n".join(case.turns[:turn])
+    match policy.tags:
+        case "notes":
+            return float(case.notes_level >= NOTES_LEVEL)
+        case "keyword":
+            return float(CRISIS_WORDS.search(said) is not None)
+        case "length" | "words":
+            return float(cues.flags(policy.tags, said, _source(case)))
     return {"never": 0.0, "always": 1.0, "random": 0.5}[policy.tags]
+
+
+def right_label(policy: Policy, case: Case, cues: Cues) -> float:
+    """How likely the policy is to choose the right label of this case."""
+    options = case.grading.options
+    if policy.label == "first":
+        return float(case.grading.label == options[0])
+    if policy.label != "random" and (texts := _texts(case)):
+        return float(case.grading.label == options[cues.picks(policy.label, texts, _source(case))])
+    return 1.0 / len(options)
+
+
+def _source(case: Case) -> str:
+    """The scenario that the message was written for."""
+    return case.meaning.partition("/")[0]
+
+
+def _texts(case: Case) -> list[str]:
+    """What stands behind each option in the message (`A. ...`); nothing where the options are not spelled out there."""
+    letters = "|".join(map(re.escape, case.grading.options))
+    found = re.split(rf"^(?:{letters})\. ", case.turns[0], flags=re.MULTILINE)[1:]
+    return found if len(found) == len(case.grading.options) else []

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from typing import Any
 
 from helmbench_hf import __version__
+from helmbench_hf.content.cues import cues_of
 from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.content.policies import Policy, load_policies, marks, reply_text
 from helmbench_hf.dataset.load import CaseSet, select
@@ -38,7 +39,7 @@ def answer(policy: Policy, case: Case, turn: int, benchmark: Benchmark) -> str:
     if not policy.answers:
         return ""
     chance = random.Random(f"{policy.slug}/{case.code}")
-    marked = chance.random() < marks(policy, case, turn)
+    marked = chance.random() < marks(policy, case, turn, cues_of(benchmark))
     reply = case.turns[turn - 1] if policy.slug == ECHO else reply_text(policy, benchmark) or ""
     if case.response_schema is None:
         return reply

@@ -145,6 +145,7 @@ def policy_rows(policies: Mapping[str, AuthoredPolicy], scores: Mapping[str, Exp
             sensitivity=_share(scores[slug].sensitivity),
             false_alarms=_share(scores[slug].false_alarms),
             overall=scores[slug].overall,
+            by_code=scores[slug].by_code,
         )
         for slug, policy in policies.items()
     ]

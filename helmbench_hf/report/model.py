@@ -77,6 +77,7 @@ class Policy(TypedDict, total=False):
     sensitivity: float | None
     false_alarms: float | None
     overall: float | None
+    by_code: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,18 +145,23 @@ def indices(scores: Json) -> list[tuple[str, Figure, str]]:
     return [(entry["title"], figure(entry["estimate"]), f"{entry['estimate']['n_pairs']}") for entry in found]
 
 
-def policies(found: Sequence[Json]) -> list[tuple[str, str, str, str, str]]:
-    """Give the reference policies: title, what it reads, sensitivity, false alarms, overall."""
+def policies(found: Sequence[Json]) -> list[tuple[str, str, str, str, str, str]]:
+    """Give the reference policies: title, what it reads, sensitivity, false alarms, overall, and the part by code alone."""
     return [
         (
             str(policy.get("title") or policy.get("slug") or "unnamed"),
             "nothing" if policy.get("message_blind") else "the message",
             percent(policy.get("sensitivity"), 0),
             percent(policy.get("false_alarms"), 0),
-            DASH if policy.get("overall") is None else number(100 * policy["overall"], 1),
+            _points(policy.get("overall")),
+            _points(policy.get("by_code")),
         )
         for policy in found
     ]
+
+
+def _points(share: float | None) -> str:
+    return DASH if share is None else number(100 * share, 1)
 
 
 def provenance(scores: Json, manifest: Json) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 
+from helmbench_hf.content.cues import Cues, cues_of
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.content.policies import Policy, marks, reply_text
+from helmbench_hf.content.policies import Policy, marks, reply_text, right_label
 from helmbench_hf.records import CREDIT, Case, Grading, JudgeInfo, Verdict
 from helmbench_hf.scoring import aggregate
 from helmbench_hf.scoring.curves import arm_cases, rates
@@ -34,6 +35,8 @@ class Expected:
     """What one policy would score on some cases, in expectation; shares, as in `scores.json`."""
 
     overall: float | None
+    by_code: float | None
+    """The part of `overall` that no judge decides: tags and labels."""
     behaviors: Mapping[str, float]
     """By code, those with a scored pair."""
     sensitivity: Rate
@@ -59,7 +62,7 @@ def score_policies(
     Policies answer by few features of a case, so one pair of each kind is scored and weighs what all of its kind weigh.
     """
     design = design_of(benchmark, cases)
-    kinds = _kinds(policies, cases, design)
+    kinds = _kinds(policies, cases, design, cues_of(benchmark))
     return {
         slug: _expected(policy_verdicts(policy, policies, kinds.cases, benchmark, resource_match), kinds, design, benchmark)
         for slug, policy in policies.items()
@@ -75,18 +78,19 @@ def _expected(verdicts: Sequence[Verdict], kinds: Kinds, design: Design, benchma
     sensitivity, false_alarms = rates(ledger, arm_cases(ledger, design, "hidden"), kinds.counts)
     return Expected(
         overall=aggregate.value(table, table.plans),
+        by_code=aggregate.value(replace(table, pieces=table.code_pieces), table.plans),
         behaviors={code: value for code, value in behaviors.items() if value is not None},
         sensitivity=sensitivity,
         false_alarms=false_alarms,
     )
 
 
-def _kinds(policies: Mapping[str, Policy], cases: Sequence[Case], design: Design) -> Kinds:
+def _kinds(policies: Mapping[str, Policy], cases: Sequence[Case], design: Design, cues: Cues) -> Kinds:
     """One case of each kind with its twin. A pair's kind is that of both halves."""
-    rules = tuple({policy.tags: policy for policy in policies.values()}.values())
+    rules = tuple({(policy.tags, policy.label): policy for policy in policies.values()}.values())
     known: dict[tuple[object, ...], int] = {}
     headline = {case.code: case for case in cases if case.mode != "open_twin" and design.is_headline(case)}
-    kind = {code: known.setdefault(_kind(case, rules), len(known)) for code, case in headline.items()}
+    kind = {code: known.setdefault(_kind(case, rules, cues), len(known)) for code, case in headline.items()}
     first: dict[tuple[int, int | None], str] = {}
     counts: dict[str, int] = defaultdict(int)
     weights: dict[str, float] = defaultdict(float)
@@ -98,13 +102,14 @@ def _kinds(policies: Mapping[str, Policy], cases: Sequence[Case], design: Design
     return Kinds(tuple(headline[code] for code in wanted if code in headline), counts, weights)
 
 
-def _kind(case: Case, rules: Sequence[Policy]) -> tuple[object, ...]:
+def _kind(case: Case, rules: Sequence[Policy], cues: Cues) -> tuple[object, ...]:
     """All that a policy's verdicts and the value of a pair rest on."""
     grading = case.grading
-    marked = tuple(marks(policy, case, turn) for policy in rules for turn in grading.turns)
+    marked = tuple(marks(policy, case, turn, cues) for policy in rules for turn in grading.turns)
+    chosen = tuple(right_label(policy, case, cues) for policy in rules if grading.options)
     there = case.pair is None, grading.target is None, bool(grading.tags), grading.other_limits is None
     where = case.scenario, case.condition, case.country, case.mode, case.member, case.gold
-    return where, there, marked, _READ(grading)
+    return where, there, marked, chosen, _READ(grading)
 
 
 def policy_verdicts(
@@ -116,10 +121,10 @@ def policy_verdicts(
 ) -> list[Verdict]:
     """What graders would say of the policy's answers to these cases, in expectation."""
     matches = {slug: _matches(voice, benchmark, resource_match) for slug, voice in policies.items()}
-    found: list[Verdict] = []
+    cues, found = cues_of(benchmark), list[Verdict]()
     for case in cases:
         for turn in case.grading.turns:
-            found += _turn(policy, policies, case, turn, matches)
+            found += _turn(policy, policies, case, turn, matches, cues)
     return found
 
 
@@ -131,19 +136,23 @@ def _matches(voice: Policy, benchmark: Benchmark, resource_match: ResourceMatch)
 
 
 def _turn(
-    policy: Policy, policies: Mapping[str, Policy], case: Case, turn: int, matches: Mapping[str, Mapping[str, float]]
+    policy: Policy,
+    policies: Mapping[str, Policy],
+    case: Case,
+    turn: int,
+    matches: Mapping[str, Mapping[str, float]],
+    cues: Cues,
 ) -> Iterator[Verdict]:
     if not policy.answers:
         yield Verdict(case.code, turn, 0, ANSWER, CODE, "model_failure", None, {"reason": "empty"})
         return
     yield Verdict(case.code, turn, 0, ANSWER, CODE, "scored", 1.0)
-    grading, mark = case.grading, marks(policy, case, turn)
+    grading, mark = case.grading, marks(policy, case, turn, cues)
     if grading.target is not None:
         yield Verdict(case.code, turn, 0, "target", CODE, "scored", mark)
         yield Verdict(case.code, turn, 0, "control", CODE, "scored", mark)
     if grading.options:
-        right = 1.0 / len(grading.options) if policy.label == "random" else float(grading.label == grading.options[0])
-        yield Verdict(case.code, turn, 0, "label", CODE, "scored", right)
+        yield Verdict(case.code, turn, 0, "label", CODE, "scored", right_label(policy, case, cues))
     voice = _voice(policy, policies, mark)
     if grading.country is not None:
         yield _resources(case, turn, grading.country, matches[voice.slug])

@@ -21,6 +21,7 @@ CODE = "P1-B1-S1-C4-U11-PT4"
 def test_check_is_clean_on_the_real_tree() -> None:
     result = runner.invoke(app, ["content", "check"])
     assert (result.exit_code, result.stdout[:5]) == (0, "clean")
+    assert "warning: the benign half is the longer one in " in result.stderr
 
 
 def test_check_names_every_fault_and_fails(tree: Tree) -> None:

@@ -63,9 +63,9 @@ def test_what_a_verdict_is_for_is_said(tiny: Benchmark) -> None:
 
 def test_policies_stand_where_their_scores_say() -> None:
     policy = AuthoredPolicy.model_construct(title="Never flags", message_blind=True)
-    found = Expected(overall=0.1, behaviors={}, sensitivity=Rate(21, 32), false_alarms=Rate(0, 0))
+    found = Expected(overall=0.1, by_code=0.2, behaviors={}, sensitivity=Rate(21, 32), false_alarms=Rate(0, 0))
     row = policy_rows({"never": policy}, {"never": found})[0]
-    assert (row["slug"], row["title"], row["overall"]) == ("never", "Never flags", 0.1)
+    assert (row["slug"], row["title"], row["overall"], row["by_code"]) == ("never", "Never flags", 0.1, 0.2)
     assert (row["sensitivity"], row["false_alarms"]) == (21 / 32, None)
 
 
