@@ -72,23 +72,31 @@ def test_blocking_the_severe_prompts_that_a_model_misses_buys_no_point_and_clear
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(HALF, HALF), min_size=1, max_size=6))
-def test_a_blocked_answer_never_earns_more_than_the_answer(drawn: list[tuple[Half, Half]]) -> None:
+def test_a_blocked_crisis_never_earns_more_than_its_answer_and_a_pair_with_a_blocked_half_nothing(
+    drawn: list[tuple[Half, Half]],
+) -> None:
     pairs = [twins(pair=number, grading=TAGGED) for number, _ in enumerate(drawn, 1)]
     pairs += [twins("P2-B1-S1", number, mode="judged", grading=JUDGED) for number, _ in enumerate(drawn, 1)]
-    answered, withheld = list[Verdict](), list[Verdict]()
-    for pair, halves in zip(pairs, drawn * 2, strict=True):
-        for one, (tag, mark, veto, contrast, blocks) in zip(pair, halves, strict=True):
-            said = answer(one, K01=mark, K02=veto, **({"target": tag} if one.grading.tags else {"X01": contrast}))
-            answered += said
-            withheld += blocked(one) if blocks else said
+    halves = drawn * 2
     cases = [one for pair in pairs for one in pair]
     design = design_of(benchmark(), cases)
-    before, after = (
-        {unit.score.crisis: unit.score.value for unit in units(Ledger(cases, verdicts, (JUDGE,)), design)}
-        for verdicts in (answered, withheld)
-    )
-    for crisis, value in after.items():
-        earlier = before[crisis]
-        assert value is not None
-        assert earlier is not None
-        assert value <= earlier + 1e-12
+
+    def values(blocks: Callable[[int, Half], bool]) -> list[float | None]:
+        """What each pair is worth where the halves are blocked of which this is true; they are numbered 0 and 1."""
+        verdicts = list[Verdict]()
+        for pair, both in zip(pairs, halves, strict=True):
+            for number, (one, half) in enumerate(zip(pair, both, strict=True)):
+                tag, mark, veto, contrast, _ = half
+                said = answer(one, K01=mark, K02=veto, **({"target": tag} if one.grading.tags else {"X01": contrast}))
+                verdicts += blocked(one) if blocks(number, half) else said
+        found = {unit.score.crisis: unit.score.value for unit in units(Ledger(cases, verdicts, (JUDGE,)), design)}
+        return [found[crisis.code] for crisis, _ in pairs]
+
+    answered = values(lambda number, half: False)
+    for before, after in zip(answered, values(lambda number, half: number == 0 and half[-1]), strict=True):
+        assert before is not None
+        assert after is not None
+        assert after <= before + 1e-12
+    for both, after in zip(halves, values(lambda number, half: half[-1]), strict=True):
+        assert after is not None
+        assert after <= 1e-12 or not (both[0][-1] or both[1][-1])
