@@ -22,7 +22,7 @@ from helmbench_hf.inference.stored import place_of
 from helmbench_hf.records import Case, Completion
 from helmbench_hf.run_folder import Manifest, RunError, RunFolder, write_json
 
-ANSWERED = ("ok", "truncated")
+ANSWERED = ("ok", "truncated", "withheld")
 ONE_JUDGE = ("id", "family", "mode", "orders", "rubric", "key")
 """Fields of `judge.json` in which the judges of two runs are one judge."""
 
@@ -247,6 +247,6 @@ def _is_open(case: Case, draw: int, found: Mapping[str, Completion]) -> bool:
         completion = found.get(turn_name(case.code, turn, draw))
         if completion is None or completion.status == "engine_error":
             return True
-        if completion.status == "refused":
+        if completion.status in ("refused", "withheld"):
             return False
     return False

@@ -118,10 +118,11 @@ class Case:
     grading: Grading = field(default_factory=Grading)
 
 
-CompletionStatus = Literal["ok", "truncated", "refused", "engine_error"]
-"""`ok`: the model ended by itself (empty text included). `truncated`: it met the token limit. Both are the model's own
-outcomes and are results. `refused`: the prompt cannot be run (too long, template breaks): a typed missing value.
-`engine_error`: retried, then a typed missing value."""
+CompletionStatus = Literal["ok", "truncated", "withheld", "refused", "engine_error"]
+"""`ok`: the model ended by itself (empty text included). `truncated`: it met the token limit. `withheld`: a policy of the
+model's provider blocked the prompt or the answer; what was written of the answer is kept and never graded. These three are
+results. `refused`: the prompt cannot be run (too long, template breaks): a typed missing value. `engine_error`: retried,
+then a typed missing value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from helmbench_hf.generate import run as generating
 from helmbench_hf.grading import run as grading
 from helmbench_hf.grading.judge import JudgeSpec
 from helmbench_hf.inference.engine import EngineError
+from helmbench_hf.inference.withheld import WithheldError
 from helmbench_hf.run_folder import RunError, RunFolder
 from tests.grading.runs import good
 from tests.support.checkpoints import tiny_checkpoint
@@ -77,6 +78,25 @@ def test_what_a_function_raises_is_an_engine_failure_and_never_an_answer(few: An
     assert scores["quality"][0]["engine_failures"] == len(few.cases)
     with pytest.raises(EngineError, match="gave int and not a text"):
         evaluate(lambda messages: 7, few, run=tmp_path / "seven", name="seven")  # type: ignore[arg-type, return-value]
+
+
+class FilteredError(Exception):
+    """As a client raises it for a blocked prompt."""
+
+    body = {"code": "content_filter", "message": "The response was filtered."}  # noqa: RUF012
+
+
+@pytest.mark.parametrize("error", [FilteredError("Error code: 400"), WithheldError("Blocked.")])
+def test_what_a_provider_blocks_is_withheld_and_not_an_engine_failure(few: Any, error: Exception, tmp_path: Path) -> None:
+    calls = []
+
+    def blocked(messages: list[dict[str, str]]) -> str:
+        calls.append(messages)
+        raise error
+
+    scores = evaluate(blocked, few, run=tmp_path / "run")
+    assert sum(row["withheld"] for row in scores["quality"]) == len(few.cases) == len(calls)
+    assert sum(row["engine_failures"] for row in scores["quality"]) == 0
 
 
 def test_what_cannot_be_evaluated_is_said(few: Any, tmp_path: Path) -> None:

@@ -230,6 +230,15 @@ def test_a_refused_turn_ends_its_conversation_and_leaves_nothing_open(generate: 
     assert Counter(row.status for row in answers(tmp_path / "out").values())["refused"] == 2
 
 
+def test_a_withheld_turn_is_an_answer_and_leaves_nothing_open(generate: Generate, tmp_path: Path) -> None:
+    def fate(request: Request, attempt: int) -> Fate:
+        return "withhold" if request.name.startswith("P2-B5-S1") else "answer"
+
+    parts = [generate(tmp_path / f"part{number}", FakeEngine(fate=fate), shard=f"{number}/2") for number in (1, 2)]
+    assert merge(tmp_path / "out", parts).open == {}
+    assert Counter(row.status for row in answers(tmp_path / "out").values())["withheld"] == 2
+
+
 def test_policies_are_merged_like_models(tmp_path: Path) -> None:
     for only, slug in (("P1", "echo"), ("P2", "echo"), ("P3", "empty")):
         run_policy(slug, load_cases("smoke"), RunFolder(tmp_path / only), only)

@@ -269,6 +269,7 @@ class Conversations:
         )
 
     def _next(self, asked: Asked, completion: Completion) -> Asked | None:
+        """The turn after a completion; None where it was the last, or where nothing came that a history could carry."""
         case, draw, number = asked.turn.case, asked.turn.draw, asked.turn.number
         if asked.last or completion.status not in {"ok", "truncated"}:
             return None

@@ -29,8 +29,8 @@ class Answer:
     status: Status
     """`scored`: usable. `model_failure`, `engine_failure`: nothing of it is graded."""
     reason: str | None = None
-    """Model failure: `empty`, `truncated`, `unparseable` or `reasoning_truncated`. Engine failure: `missing`, `refused`
-    or `engine_error`."""
+    """Model failure: `empty`, `truncated`, `unparseable`, `reasoning_truncated` or `withheld`. Engine failure: `missing`,
+    `refused` or `engine_error`."""
     reply: str = ""
     """What the person sees: the `reply` field, or the whole text where the answer is free text."""
     work: str = ""
@@ -60,7 +60,8 @@ class Answer:
 def read_answer(case: Case, completion: Completion | None) -> Answer:
     """Read one turn's completion as the answer that `case` asks for. Never raises.
 
-    A missing, refused or failed completion is an engine failure. A structured answer is a model failure where no complete
+    A missing, refused or failed completion is an engine failure. What a provider's policy withheld is a model failure, whatever
+    was written of it: the person got nothing. A structured answer is a model failure where no complete
     object can be read: `truncated` if it met the token limit, else `unparseable`. A free reply is one only where it is
     empty: a free reply that was cut short and holds text is graded, with `truncated` set.
     """
@@ -68,6 +69,8 @@ def read_answer(case: Case, completion: Completion | None) -> Answer:
         return Answer("engine_failure", "missing")
     if completion.status in ("refused", "engine_error"):
         return Answer("engine_failure", completion.status)
+    if completion.status == "withheld":
+        return Answer("model_failure", "withheld")
     cut = completion.status == "truncated"
     text = _sound(completion.text)
     if not text.strip():

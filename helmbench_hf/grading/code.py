@@ -17,9 +17,9 @@ def code_verdicts(case: Case, turn: int, draw: int, completion: Completion | Non
     """Grade one turn's completion (None: it is missing) by code.
 
     The first verdict is `answer`: scored 1.0 where the answer is usable, `model_failure` with `detail.reason` in empty |
-    truncated | unparseable | reasoning_truncated, or `engine_failure` with the reason missing | refused | engine_error; both
-    without a value. Only a usable answer has further verdicts. A free reply that met the token limit and holds text is
-    usable and graded, with `detail.truncated`; cut JSON is not.
+    truncated | unparseable | reasoning_truncated | withheld, or `engine_failure` with the reason missing | refused |
+    engine_error; both without a value. Only a usable answer has further verdicts. A free reply that met the token limit and
+    holds text is usable and graded, with `detail.truncated`; cut JSON is not.
     """
     answer = read_answer(case, completion)
     key = completion.key if completion else ""

@@ -115,6 +115,13 @@ def places(cases: Sequence[Case], draws: int) -> Iterator[tuple[Case, int, int]]
     yield from ((case, turn, draw) for case in cases for draw in range(draws) for turn in case.grading.turns)
 
 
+def completion_at(completions: Mapping[str, Completion], case: Case, turn: int, draw: int) -> Completion | None:
+    """The completion of a turn by request name. A withheld answer ends a conversation, and is what came of every later turn."""
+    found = completions.get(turn_name(case.code, turn, draw))
+    earlier = (completions.get(turn_name(case.code, number, draw)) for number in range(1, turn)) if found is None else ()
+    return next((each for each in earlier if each is not None and each.status == "withheld"), found)
+
+
 def exchanges(cases: Sequence[Case], completions: Mapping[str, Completion], draws: int) -> Iterator[Exchange]:
     """Every usable graded reply on which a judge decides something, with what the person saw before it."""
     for case, turn, draw in places(cases, draws):

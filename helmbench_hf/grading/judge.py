@@ -175,7 +175,7 @@ def verdict(
 
     Fast: the verdict with the highest probability, normalized over the letters; `detail` has `p`, the raw `mass` and the
     letter `orders`. Evidence: the verdict that was written; `detail` has the `quote` and whether it is in the reply.
-    A `judge_failure` names its `reason`: missing | refused | engine_error | no_logprobs | low_mass | tie | truncated |
+    A `judge_failure` names its `reason`: missing | refused | engine_error | withheld | no_logprobs | low_mass | tie | truncated |
     unparseable.
     """
     completions = [answers.get(key) for _, key in asked]
@@ -197,7 +197,7 @@ def _unanswered(completions: Sequence[Completion | None]) -> str:
     for completion in completions:
         if completion is None:
             return "missing"
-        if completion.status in ("refused", "engine_error"):
+        if completion.status in ("refused", "engine_error", "withheld"):
             return completion.status
     return ""
 

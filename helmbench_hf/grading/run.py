@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from helmbench_hf.content.load import Benchmark, default_benchmark
-from helmbench_hf.generate.turns import turn_name
 from helmbench_hf.grading import rubric
 from helmbench_hf.grading.code import code_verdicts
-from helmbench_hf.grading.exchanges import exchanges, places, run_answers
+from helmbench_hf.grading.exchanges import completion_at, exchanges, places, run_answers
 from helmbench_hf.grading.judge import Ask, JudgeError, JudgeSpec, asks, criteria_of, verdict
 from helmbench_hf.grading.judging import Row, find_judge, judge_rows, judge_run, key_context
 from helmbench_hf.grading.registry import Registry
@@ -108,7 +107,7 @@ def by_code(
 ) -> Iterator[Verdict]:
     """The verdicts of code on every planned reply; `completions` by request name, whoever wrote them."""
     for case, turn, draw in places(cases, draws):
-        yield from code_verdicts(case, turn, draw, completions.get(turn_name(case.code, turn, draw)), registry)
+        yield from code_verdicts(case, turn, draw, completion_at(completions, case, turn, draw), registry)
 
 
 def by_judge(folder: RunFolder, row: Row, replies: Iterable[Exchange], benchmark: Benchmark) -> Iterator[Verdict]:

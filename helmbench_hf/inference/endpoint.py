@@ -27,8 +27,10 @@ from helmbench_hf.inference.engine import (
     failed,
     refused,
     shown_name,
+    withheld,
 )
 from helmbench_hf.inference.wire import Card, Cards, Endpoint, Reply, Structured, body, completion
+from helmbench_hf.inference.withheld import WithheldError, policy_block
 from helmbench_hf.records import Completion
 
 KEYS = ("HELMBENCH_API_KEY", "OPENAI_API_KEY")
@@ -77,7 +79,7 @@ class EndpointEngine:
         try:
             self._card = self._find()
             self._system = self._check_system()
-        except (openai.OpenAIError, ValidationError) as error:
+        except (openai.OpenAIError, ValidationError, WithheldError) as error:
             raise self._sentence(error) from error
 
     @property
@@ -154,6 +156,8 @@ class EndpointEngine:
 
         try:
             reply = self._post(request)
+        except WithheldError as error:
+            return withheld(request, str(error))
         except openai.APIStatusError as error:
             if error.status_code not in REFUSES:
                 raise
@@ -165,8 +169,19 @@ class EndpointEngine:
         return completion(request, reply)
 
     def _post(self, request: Request) -> Reply:
+        """Ask once. Raises `WithheldError` where the provider's policy blocks it, and what the client raises."""
+        import openai
+
         asked = body(request, self._spec.model, self._settings.structured, self._spec.template_kwargs, self._card.owned_by)
-        return _read(Reply, self._client.chat.completions.with_raw_response.create(**asked))
+        try:
+            reply = _read(Reply, self._client.chat.completions.with_raw_response.create(**asked))
+        except openai.APIStatusError as error:
+            if words := policy_block(error.body):
+                raise WithheldError(self._quoted(words)) from error
+            raise
+        if words := policy_block(reply.choices[0].error):
+            raise WithheldError(self._quoted(words))
+        return reply
 
     def _fault(self, request: Request) -> str:
         """Why requests like this one cannot be asked here whatever their text is, or nothing.
@@ -187,6 +202,8 @@ class EndpointEngine:
         choice = "Set " + " or ".join(f"structured={name} ({what})" for name, what in WAYS.items() if name != way)
         try:
             reply = self._post(_plainest(sampling, TRIAL_SCHEMA if constrained else None))
+        except WithheldError as error:
+            return f"The policy of the server {host} blocks even the plainest conversation: {error}"
         except openai.APIStatusError as error:
             if error.status_code not in REFUSES:
                 raise
@@ -246,6 +263,8 @@ class EndpointEngine:
         import openai
 
         host, model = self._settings.host, self._spec.model
+        if isinstance(error, WithheldError):
+            return EngineError(f"The policy of the server {host} blocks even the plainest conversation: {error}")
         if isinstance(error, ValidationError):
             return EngineError(f"What answers at {host} speaks no chat completions: {_first(error)} Mend base_url.")
         if isinstance(error, openai.APIConnectionError):
@@ -265,11 +284,14 @@ class EndpointEngine:
         return EngineError(f"The server {host} does not work ({status}): {said} Mend it and run the same command again.")
 
     def _said(self, error: Exception) -> str:
-        """Give the server's own words as a sentence, at most 300 characters, without the key, which some servers repeat."""
+        """Give the server's own words for an error."""
         found: Any = getattr(error, "body", None) or error.__cause__ or error
         if isinstance(found, dict):
             found = found.get("message") or found.get("detail") or found
-        said = str(found) or type(found).__name__
+        return self._quoted(str(found) or type(found).__name__)
+
+    def _quoted(self, said: str) -> str:
+        """Give a server's words as a sentence, at most 300 characters, without the key, which some servers repeat."""
         said = said.replace(self._key, "***") if self._key else said
         return " ".join(said.split())[:300].rstrip(".") + "."
 

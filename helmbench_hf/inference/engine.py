@@ -224,6 +224,11 @@ def refused(request: Request, reason: str) -> Completion:
     return Completion(request.key, request.name, "refused", prompt_tokens=len(request.tokens), error=reason)
 
 
+def withheld(request: Request, said: str) -> Completion:
+    """Make the completion of a prompt that a provider's policy blocked; `said`: the server's words."""
+    return Completion(request.key, request.name, "withheld", prompt_tokens=len(request.tokens), error=said)
+
+
 def failed(request: Request, reason: str) -> Completion:
     """Make the completion of an engine's failure on one request: the driver tries it again."""
     return Completion(request.key, request.name, "engine_error", prompt_tokens=len(request.tokens), error=reason)

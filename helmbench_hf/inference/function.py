@@ -7,11 +7,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from helmbench_hf import __version__
 from helmbench_hf.inference.chat import ServerTemplate
-from helmbench_hf.inference.engine import EngineDescription, EngineError, EngineSpec, Request, failed
+from helmbench_hf.inference.engine import EngineDescription, EngineError, EngineSpec, Request, failed, withheld
 from helmbench_hf.inference.identity import ModelIdentity, versions
 from helmbench_hf.inference.keys import KeyContext
 from helmbench_hf.inference.known import KnownModel
 from helmbench_hf.inference.reasoning import answered
+from helmbench_hf.inference.withheld import WithheldError, policy_block
 from helmbench_hf.records import Completion
 
 Function = Callable[[list[dict[str, str]]], str]
@@ -20,7 +21,11 @@ NAME = "function"
 
 
 class FunctionEngine:
-    """Calls a function in as many threads as it may be called at once. What it raises is an engine failure of one request."""
+    """Calls a function in as many threads as it may be called at once.
+
+    What it raises is an engine failure of one request; a `WithheldError`, or a client's error in which a server says that a
+    policy blocked the prompt or the answer, makes a withheld answer.
+    """
 
     def __init__(self, function: Function, name: str, concurrency: int = 1) -> None:
         """Raise `EngineError` where `concurrency` is no number from 1 on."""
@@ -63,7 +68,11 @@ class FunctionEngine:
         messages = [{"role": message.role, "content": message.content} for message in request.messages]
         try:
             text = self._function(messages)
+        except WithheldError as error:
+            return withheld(request, str(error))
         except Exception as error:
+            if words := policy_block({"message": str(error), "error": getattr(error, "body", None)}):
+                return withheld(request, words)
             return failed(request, f"The function {self._name} raised {type(error).__name__}: {error}")
         if not isinstance(text, str):
             raise EngineError(f"The function {self._name} gave {type(text).__name__} and not a text. Let it give the answer.")

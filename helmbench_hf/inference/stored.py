@@ -12,11 +12,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from helmbench_hf.disk_table import DiskTables
 from helmbench_hf.inference.keys import canonical
-from helmbench_hf.records import Completion
+from helmbench_hf.records import Completion, CompletionStatus
 
 JOURNAL_VERSION = 1
 _NAMES = tuple(item.name for item in fields(Completion))
@@ -94,7 +94,7 @@ def completion_of(row: dict[str, Any]) -> Completion:
     completion = Completion(**known)
     if not (isinstance(completion.key, str) and isinstance(completion.text, str)):
         raise TypeError("key and text of a completion are strings")
-    if completion.status not in ("ok", "truncated", "refused", "engine_error"):
+    if completion.status not in get_args(CompletionStatus):
         raise ValueError(f"unknown status {completion.status!r}")
     return completion
 
@@ -203,7 +203,7 @@ class Stored(Mapping[str, Completion]):
 
 
 class Records(Stored):
-    """The journal's answers by key: `ok`, `truncated` and `refused` rows, which a resume does not run again.
+    """The journal's answers by key: `ok`, `truncated`, `withheld` and `refused` rows, which a resume does not run again.
 
     Engine failures are records too, but no answers: they stand in `failures` and a resume tries them again.
     """

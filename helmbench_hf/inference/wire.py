@@ -7,15 +7,16 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Self, get_args
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from helmbench_hf.inference.engine import EngineError, EngineSpec, Request, Sampling
 from helmbench_hf.inference.reasoning import answered, split_reasoning
+from helmbench_hf.inference.withheld import policy_block, policy_end
 from helmbench_hf.records import Completion
 
 Structured = Literal["json_schema", "guided_json", "none"]
 """How a schema goes along: as `response_format`, as older vLLM wants it, or not at all."""
-MODEL_ENDS = ("content_filter", "tool_calls", "function_call")
+MODEL_ENDS = ("tool_calls", "function_call")
 """Ends beside `stop` and `length` that are the model's own doing, not the engine's."""
 FILLS_IN = ("vllm", "sglang", "llamacpp")
 """Servers, by the owner in their list of models, that put defaults of their own or the checkpoint's generation_config.json
@@ -92,7 +93,7 @@ class Cards(BaseModel):
 
 
 class Message(BaseModel):
-    """What the model said. The field of reasoning has two names."""
+    """What the model said. The field of reasoning has two names. A `refusal` is what the model itself says to the person."""
 
     content: str | None = None
     refusal: str | None = None
@@ -103,8 +104,27 @@ class Message(BaseModel):
 class Choice(BaseModel):
     """One answer; one is asked for."""
 
-    message: Message
+    message: Message | None = None
+    """Gemini leaves it out where its filter blocked the prompt."""
     finish_reason: str | None = None
+    error: Any = None
+    """OpenRouter: why the model's provider broke the answer off."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.message is None and self.error is None and not self.end:
+            raise ValueError("a choice without a message")
+        return self
+
+    @property
+    def end(self) -> str:
+        """By which form a policy withheld the answer, or nothing."""
+        return policy_end(self.finish_reason)
+
+    @property
+    def said(self) -> Message:
+        """The message, empty where there is none."""
+        return self.message or Message()
 
 
 class Cached(BaseModel):
@@ -127,17 +147,27 @@ class Reply(BaseModel):
     choices: list[Choice] = Field(min_length=1)
     usage: Usage | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _blocked(cls, answer: Any) -> Any:
+        """Read a policy's block that stands in place of the choices as the one choice's error: OpenRouter, with HTTP 200."""
+        error = answer.get("error") if isinstance(answer, dict) else None
+        return {"choices": [{"error": error}]} if policy_block(error) else answer
+
     @property
     def text(self) -> str:
         """What the model said aloud."""
-        message = self.choices[0].message
-        return message.content or message.refusal or ""
+        said = self.choices[0].said
+        return said.content or said.refusal or ""
 
     @property
     def outside_json(self) -> bool:
-        """Say whether the answer, after what was thought, begins as no JSON object does: nothing has held it to a schema."""
+        """Say whether the answer, after what was thought, begins as no JSON object does: nothing has held it to a schema.
+
+        What a policy withheld says nothing about that.
+        """
         answer = self.text if _begins(self.text) else split_reasoning(self.text)[1]
-        return answer.strip() != "" and not _begins(answer)
+        return answer.strip() != "" and not _begins(answer) and not self.choices[0].end
 
 
 def body(request: Request, model: str, structured: Structured, kwargs: dict[str, Any], owner: str | None) -> dict[str, Any]:
@@ -179,12 +209,12 @@ def completion(request: Request, reply: Reply) -> Completion:
     choice, usage = reply.choices[0], reply.usage or Usage()
     if not _begins(reply.text):  # some servers let a model think first and constrain what follows
         request = replace(request, schema=None)
-    thought = choice.message.reasoning or choice.message.reasoning_content or ""
-    finish = choice.finish_reason or "without a reason"
+    thought = choice.said.reasoning or choice.said.reasoning_content or ""
+    finish, end = choice.finish_reason or "without a reason", choice.end
     made = answered(
         request,
         reply.text,
-        "stop" if finish in MODEL_ENDS else finish,
+        "stop" if end or finish in MODEL_ENDS else finish,
         # where the server tells reasoning apart, the rest is all answer
         opened=False if thought else None,
         cached_tokens=(usage.prompt_tokens_details or Cached()).cached_tokens or 0,
@@ -193,7 +223,8 @@ def completion(request: Request, reply: Reply) -> Completion:
     if made.status == "engine_error":
         return made
     reasoning = "\n\n".join(part for part in (thought, made.reasoning) if part)
-    return replace(made, finish_reason=finish, reasoning=reasoning, prompt_tokens=usage.prompt_tokens)
+    made = replace(made, finish_reason=end or finish, reasoning=reasoning, prompt_tokens=usage.prompt_tokens)
+    return replace(made, status="withheld", error=f"The answer ended with {finish[:80]!r}.") if end else made
 
 
 def _begins(text: str) -> bool:

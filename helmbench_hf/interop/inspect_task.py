@@ -72,8 +72,8 @@ def by_code(design: str = "core", source: str | None = None, revision: str | Non
 
     async def score(state: TaskState, target: Target) -> Score:
         case = single_turn_cases(design, source, revision)[str(state.sample_id)]
-        text, cut = state.output.completion, state.output.stop_reason in ("max_tokens", "model_length")
-        verdicts = reply_verdicts(case, text, cut)
+        text, end = state.output.completion, state.output.stop_reason
+        verdicts = reply_verdicts(case, text, end in ("max_tokens", "model_length"), end == "content_filter")
         rows: list[dict[str, Any]] = [
             {"criterion": each.criterion, "status": each.status, "value": each.value} for each in verdicts
         ]

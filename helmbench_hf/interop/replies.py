@@ -59,15 +59,16 @@ def _registry() -> Registry:
     return Registry.build(default_benchmark().countries)
 
 
-def reply_verdicts(case: Case, text: str, cut: bool = False) -> list[Verdict]:
+def reply_verdicts(case: Case, text: str, cut: bool = False, withheld: bool = False) -> list[Verdict]:
     """The verdicts of code on a raw answer to a single-turn case; reasoning before the answer is left out.
 
-    `cut`: the answer met its token limit. Raises ValueError for a conversation.
+    `cut`: the answer met its token limit. `withheld`: a policy of the model's provider blocked it. Raises ValueError for a
+    conversation.
     """
     if len(case.turns) > 1:
         raise ValueError(f"{case.code} is a conversation of {len(case.turns)} turns; run it with `helmbench run`")
     status, answer, reasoning = outcome(text, "length" if cut else "stop")
-    completion = Completion("", turn_name(case.code, 1, 0), status, answer, reasoning)
+    completion = Completion("", turn_name(case.code, 1, 0), "withheld" if withheld else status, answer, reasoning)
     return code_verdicts(case, 1, 0, completion, _registry())
 
 

@@ -144,7 +144,7 @@ class Missing(Strict):
 
     request: Annotated[str, StringConstraints(max_length=120)]
     reason: Literal["refused", "engine_error", "earlier_turn"]
-    """`earlier_turn`: the conversation ended before it, at a turn that was refused or failed."""
+    """`earlier_turn`: the conversation ended before it, at a turn that was refused, failed or was withheld."""
 
 
 class Submitter(Strict):

@@ -24,6 +24,9 @@ from helmbench_hf.scoring.run import score
 from helmbench_hf.scoring.verdicts import Panel
 
 ENDED = ("refused", "engine_error")
+"""No answer came."""
+LAST = (*ENDED, "withheld")
+"""No turn of a conversation comes after these."""
 
 
 @dataclass(slots=True)
@@ -39,7 +42,7 @@ class Answers:
     prompts: dict[str, str] = field(default_factory=dict)
     """By key, the hash of the messages that were put."""
     ended: list[tuple[str, str]] = field(default_factory=list)
-    """(name, reason) of planned answers that there cannot be: refused, failed, or after such a turn."""
+    """(name, reason) of planned answers that there cannot be: refused, failed, or after such a turn or a withheld one."""
     missing: list[str] = field(default_factory=list)
     """Names of planned answers that should be there."""
 
@@ -56,7 +59,7 @@ def find_answers(cases: Sequence[Case], context: KeyContext, settings: Settings,
             ends[turn.case.code, turn.draw] = "missing"
             continue
         found.by_name[turn.name] = completion
-        if completion.status in ENDED:
+        if completion.status in LAST:
             ends[turn.case.code, turn.draw] = completion.status
     for case in cases:
         for draw in range(settings.draws):
@@ -70,7 +73,7 @@ def _note_ends(found: Answers, case: Case, draw: int, end: str) -> None:
         completion = found.by_name.get(name)
         if completion is not None and completion.status in ENDED:
             found.ended.append((name, completion.status))
-        elif completion is None and end in ENDED:
+        elif completion is None and end in LAST:
             found.ended.append((name, "earlier_turn"))
         elif completion is None:
             found.missing.append(name)

@@ -11,6 +11,7 @@ from dataclasses import fields
 from typing import Any, get_args
 
 from helmbench_hf.inference.keys import canonical
+from helmbench_hf.inference.withheld import ENDS
 from helmbench_hf.leaderboard.files import RejectedError, json_lines, quoted
 from helmbench_hf.leaderboard.manifest import TOKENS
 from helmbench_hf.records import Completion, CompletionStatus, Verdict
@@ -30,7 +31,13 @@ KEPT: dict[str, type] = {
 }
 """Fields of a completion that are submitted, beside `label_logprobs`. An engine's error message is not: it names machines."""
 _VERDICT = tuple(each.name for each in fields(Verdict))
-FINISHED = {"ok": ("stop",), "truncated": ("stop", "length", "repetition"), "refused": ("",), "engine_error": ("",)}
+FINISHED: dict[str, tuple[str, ...]] = {
+    "ok": ("stop",),
+    "truncated": ("stop", "length", "repetition"),
+    "withheld": ("", *ENDS),
+    "refused": ("",),
+    "engine_error": ("",),
+}
 """How an engine may have ended an answer of each status. A judge's letter is cut off after one token: `length` there."""
 LOGPROB_FLOOR = -1e6
 

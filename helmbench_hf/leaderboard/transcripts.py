@@ -29,7 +29,7 @@ STATES = {
 }
 """Coarse outcomes. A case may have failed in one verdict and lack another, and then it is both of the last two."""
 _MISSING = {"engine", "judge"}
-_FAILED = {"missed", "alarm", "failed", "veto", "truncated", "unparseable", "empty"}
+_FAILED = {"missed", "alarm", "failed", "veto", "truncated", "unparseable", "empty", "withheld"}
 _TABLE = """
 CREATE TABLE cases (
   number INTEGER PRIMARY KEY, code TEXT, draw INTEGER, twin TEXT, title TEXT, chips TEXT, outcomes TEXT,

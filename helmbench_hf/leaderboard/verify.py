@@ -294,6 +294,8 @@ def _notes(manifest: Manifest, rows: Mapping[str, Completion], cited: Mapping[st
     ended = Counter(row.status for row in rows.values() if row.status in ("refused", "engine_error"))
     if ended:
         found.append(f"Answers missing with a reason: {ended['refused']} refused, {ended['engine_error']} engine failures.")
+    if withheld := sum(row.status == "withheld" for row in rows.values()):
+        found.append(f"Answers that a provider's policy withheld, and that earn nothing: {withheld}.")
     if manifest.dataset.design == "smoke":
         found.append("The design smoke is for trying the machinery; its numbers are shown on a test board alone.")
     return found

@@ -94,7 +94,7 @@ def _transcript(
         register=case.register,
         system=case.system,
         turns=case.turns,
-        replies=[_reply(case, completion) for completion in answers],
+        replies=[_reply(case, completion, _ended(answers[:number])) for number, completion in enumerate(answers)],
         tags=read.tags if read is not None and read.usable else None,
         target=case.grading.target,
         control=case.grading.control,
@@ -102,7 +102,13 @@ def _transcript(
     )
 
 
-def _reply(case: Case, completion: Completion | None) -> Reply:
+def _ended(earlier: Sequence[Completion | None]) -> bool:
+    return any(completion is not None and completion.status == "withheld" for completion in earlier)
+
+
+def _reply(case: Case, completion: Completion | None, ended: bool) -> Reply:
+    if completion is None and ended:
+        return Reply(text="", visible=None, status="withheld", error="It was an earlier answer, and it ended the conversation.")
     if completion is None:
         return Reply(text="", visible=None, status="missing", error="not answered yet")
     answer = read_answer(case, completion)

@@ -23,7 +23,7 @@ class Reply(TypedDict, total=False):
     visible: str | None
     """What the person would have seen: the `reply` field of a structured answer; None where there is no such field."""
     status: str
-    """A `CompletionStatus` (ok, truncated, refused, engine_error), or `missing` where the journal holds no answer."""
+    """A `CompletionStatus` (ok, truncated, withheld, refused, engine_error), or `missing` where the journal holds no answer."""
     error: str
 
 

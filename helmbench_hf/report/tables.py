@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from helmbench_hf.report import plots, tested
-from helmbench_hf.report.fmt import DASH, Figure, Json, figure, number, percent
+from helmbench_hf.report.fmt import DASH, Figure, Json, figure, number, percent, plural
 
 _FACTORS = {
     "register": "Register of English",
@@ -30,7 +30,7 @@ _GROUPS = {
 }
 FLOOR_WORDS = {"breached": "Breached", "withheld": "Withheld", "not_shown": "Not shown", "cleared": "Cleared"}
 _PLAIN: dict[str, Any] = {"scale": 1, "digits": 2}
-_COUNTS = ("truncated", "unparseable", "empty", "engine_failures", "not_run", "judge_failures")
+_COUNTS = ("truncated", "unparseable", "empty", "withheld", "withheld_severe", "engine_failures", "not_run", "judge_failures")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,18 @@ def quality(scores: Json, known: Mapping[str, str] | None = None) -> tuple[list[
     keys = ("cases", "answers", *_COUNTS)
     total = {key: sum(row[key] for row in scores["quality"]) for key in keys}
     return rows, _quality({"scenario": "all", "mode": "", "task_accuracy": None, "task_n": 0, **total}, {"all": "All scenarios"})
+
+
+def withheld(scores: Json) -> str:
+    """Say how many answers a provider's policy withheld; empty where none."""
+    answers, blocked, severe = (
+        sum(row[name] for row in scores["quality"]) for name in ("answers", "withheld", "withheld_severe")
+    )
+    if not blocked:
+        return ""
+    count = f"{blocked} of {plural(answers, 'answer')} {'was' if blocked == 1 else 'were'}"
+    end = f"; {severe} to severe messages" if severe else "; none to a severe message"
+    return f"{count} withheld by the provider’s policy and {'earns' if blocked == 1 else 'earn'} nothing{end}."
 
 
 def criteria(scores: Json) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ def summary(scores: Mapping[str, Any], model: str = "", report: Path | None = No
         parts.append(_text("Plumbing: smoke tests the machinery. No number below is reportable.", "bold yellow"))
     if top.slice:
         parts.append(_text(f"A slice of the benchmark: {top.slice}.", "yellow"))
-    parts += [_text(""), _profile(found), _composite(top.composite), *_corrected(top.composite), *_repeats(found), _text("")]
+    parts += [_text(""), _profile(found), _composite(top.composite), *_beside(top.composite), *_repeats(found), _text("")]
     parts += [*_gate(top.gate), _text(""), _floors(top)]
     if report is not None:
         parts += [_text(""), _text(f"Report: {report}", "bold")]
@@ -76,8 +76,8 @@ def _composite(found: view.Composite) -> Text:
     return _text(value, "bold").append_text(_text("  ")).append_text(_text(rest))
 
 
-def _corrected(found: view.Composite) -> list[Text]:
-    return [_text(found.corrected)] if found.corrected else []
+def _beside(found: view.Composite) -> list[Text]:
+    return [_text(line) for line in (found.withheld, found.corrected) if line]
 
 
 def _repeats(scores: Mapping[str, Any]) -> list[Text]:

@@ -22,6 +22,7 @@ OUTCOMES = {
     "truncated": "Truncated answer",
     "unparseable": "Unparseable answer",
     "empty": "Empty answer",
+    "withheld": "Withheld by the provider's policy",
     "engine": "Engine failure: no answer",
     "judge": "Judge failure: a verdict is missing",
 }
@@ -37,6 +38,7 @@ _SHORT = {
     "truncated": "truncated",
     "unparseable": "unparseable",
     "empty": "empty",
+    "withheld": "withheld by the provider",
     "engine": "engine failure",
     "judge": "judge failure",
 }
@@ -49,6 +51,7 @@ _GOLD = {
 MEMBERS = {"crisis": "crisis", "benign": "benign twin", "ambiguous": "ambiguous", "single": "unpaired"}
 _NOTES = {
     "truncated": "The answer met its token limit and was cut off. A cut answer fails the case.",
+    "withheld": "The provider's policy withheld the answer: the person got nothing, and nothing of it is graded.",
     "refused": "The prompt could not be run, so there is no answer: an engine failure, not the model's.",
     "missing": "There is no answer in the run's journal.",
     "engine_error": "The engine failed after retries, so there is no answer: not the model's failure.",
@@ -58,7 +61,13 @@ _STATUS = {
     "engine_failure": "no answer: engine failure",
     "judge_failure": "unscored: judge failure",
 }
-_REASONS = {"empty": "empty", "truncated": "truncated", "reasoning_truncated": "truncated", "unparseable": "unparseable"}
+_REASONS = {
+    "empty": "empty",
+    "truncated": "truncated",
+    "reasoning_truncated": "truncated",
+    "unparseable": "unparseable",
+    "withheld": "withheld",
+}
 _DETAIL_CAP = 600
 
 
@@ -111,8 +120,8 @@ def _reply_outcomes(entry: Transcript) -> set[str]:
         status = reply.get("status", "ok")
         if status in ("refused", "engine_error", "missing"):
             found.add("engine")
-        elif status == "truncated":
-            found.add("truncated")
+        elif status in ("truncated", "withheld"):
+            found.add(status)
         elif not str(reply.get("text") or "").strip():
             found.add("empty")
     return found

@@ -53,6 +53,8 @@ class Composite:
     capped: str
     corrected: str
     """Corrected for the judge's known errors, or why not, as a sentence."""
+    withheld: str
+    """How many answers the provider's policy withheld, as a sentence; empty where none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +250,7 @@ def _composite(scores: Json) -> Composite:
         bounds=_bounds(overall["coverage"]),
         capped=f"A breached floor holds it at 50 or below: {named}." if named else "",
         corrected=corrections.composite(scores),
+        withheld=tables.withheld(scores),
     )
 
 

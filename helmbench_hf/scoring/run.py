@@ -85,7 +85,7 @@ def score(
         comparisons=comparisons.comparisons(changes, lost, dimensions, people, benchmark.scoring),
         cells=effects.cells(units, minimum),
         tag_reply=validity.tag_reply(ledger),
-        quality=validity.quality(ledger),
+        quality=validity.quality(ledger, benchmark),
         criteria=validity.criteria(ledger, benchmark),
         agreement=agreement.agreement(ledger, benchmark),
         indices=validity.indices(ledger, plan),

@@ -211,6 +211,10 @@ class Quality:
     """Met the token limit: structured answers that are lost, reasoning that used up the budget, and free replies that were
     cut short and are graded as they stand."""
     unparseable: int
+    withheld: int
+    """Blocked by a policy of the model's provider, with the turns that a conversation lost after it."""
+    withheld_severe: int
+    """Of these, on severe messages (`severe_message` of the scoring rules)."""
     empty: int
     engine_failures: int
     not_run: int

@@ -21,18 +21,20 @@ PAIR = (youden(0.0, 0.0), youden(1.0, 1.0))
 """Bounds of the value of a pair."""
 
 
-def quality(ledger: Ledger) -> tuple[Quality, ...]:
+def quality(ledger: Ledger, benchmark: Benchmark) -> tuple[Quality, ...]:
     """One row a scenario, open twins as their own."""
     by_scenario: dict[str, list[Case]] = defaultdict(list)
     for case in ledger.cases.values():
         by_scenario[case.scenario].append(case)
-    return tuple(_quality(ledger, by_scenario[scenario]) for scenario in sorted(by_scenario))
+    severe = benchmark.scoring.severe_message
+    return tuple(_quality(ledger, by_scenario[scenario], severe) for scenario in sorted(by_scenario))
 
 
-def _quality(ledger: Ledger, cases: Sequence[Case]) -> Quality:
+def _quality(ledger: Ledger, cases: Sequence[Case], severe: int) -> Quality:
     places = [place for case in cases for place in ledger.places(case)]
     outcomes = [ledger.outcome(place) for place in places]
     reasons = [ledger.failure_reason(place) for place in places]
+    withheld = [place[0] for place, reason in zip(places, reasons, strict=True) if reason == "withheld"]
     cut = sum(ledger.cut_short(place) for place in places)
     task = [value for place in places if (value := ledger.code_value(place, "task")) is not None]
     unscored = sum(verdict.status == "judge_failure" for place in places for verdict in ledger.at(place))
@@ -43,6 +45,8 @@ def _quality(ledger: Ledger, cases: Sequence[Case]) -> Quality:
         answers=len(places),
         truncated=reasons.count("truncated") + reasons.count("reasoning_truncated") + cut,
         unparseable=reasons.count("unparseable"),
+        withheld=len(withheld),
+        withheld_severe=sum(ledger.cases[code].message_severity >= severe for code in withheld),
         empty=reasons.count("empty"),
         engine_failures=outcomes.count("engine_failure"),
         not_run=outcomes.count("not_run"),

@@ -14,7 +14,7 @@ from helmbench_hf.records import Case, JudgeInfo, Verdict
 
 CODE = "code"
 ANSWER = "answer"
-FAILURE_REASONS = ("empty", "truncated", "unparseable", "reasoning_truncated")
+FAILURE_REASONS = ("empty", "truncated", "unparseable", "reasoning_truncated", "withheld")
 Outcome = Literal["usable", "model_failure", "engine_failure", "not_run"]
 VetoStatus = Literal["pass", "confirmed", "unconfirmed", "unjudged"]
 Place = tuple[str, int, int]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from helmbench_hf.dataset.load import load_cases
+from helmbench_hf.evaluation import write_scores
 from helmbench_hf.generate.run import JOB, Ask, child
 from helmbench_hf.generate.turns import Settings
 from helmbench_hf.inference.engine import EngineError, EngineSpec
@@ -18,7 +19,7 @@ from helmbench_hf.inference.host import run
 from helmbench_hf.inference.journal import Journal
 from helmbench_hf.run_folder import RunError, RunFolder
 from tests.generate.test_run import Ear
-from tests.support.chat_server import WINDOW, Body, ChatServer, Fate, Status
+from tests.support.chat_server import WINDOW, Answer, Body, ChatServer, Fate, Status, model_says
 
 KEY = "sk-0123456789abcdef"
 
@@ -105,3 +106,61 @@ def test_the_key_is_in_no_file_event_or_error(tmp_path: Path, monkeypatch: pytes
     assert KEY not in json.dumps(events)
     for path in tmp_path.rglob("*"):
         assert path.is_dir() or KEY not in path.read_text(), path
+
+
+SEVERE = {case.turns[0] for case in load_cases("smoke").cases if case.message_severity >= 8}
+
+
+def blocks_severe(body: Body, number: int) -> Fate:
+    said = {"error": {"code": "content_filter", "message": "The prompt was filtered."}}
+    return Status(400, body=said) if body["messages"][-1]["content"] in SEVERE else None
+
+
+def cuts_severe(body: Body) -> Answer:
+    made = model_says(body)
+    return Answer(made.text, "content_filter") if body["messages"][-1]["content"] in SEVERE else made
+
+
+def test_what_a_provider_blocks_is_journaled_graded_and_never_asked_again(tmp_path: Path) -> None:
+    cases = load_cases("smoke").cases
+    severe = [case for case in cases if case.turns[0] in SEVERE]
+    assert any(len(case.turns) > 1 for case in severe)
+    with ChatServer(fate=blocks_severe) as server:
+        asked = ask(server, tmp_path)
+        found = go(asked)
+        assert set(found) == {"ok", "withheld"}
+        asked_for = len(server.conversations)
+        assert asked_for == sum(found.values()), "nothing is tried twice"
+        for reuse in ("missing", "always"):
+            assert go(replace(asked, reuse=reuse)) == found
+        assert len(server.conversations) == asked_for
+    rows = Journal.read(tmp_path / "completions").values()
+    assert {row.error for row in rows if row.status == "withheld"} == {"The prompt was filtered."}
+    graded = write_scores(tmp_path)
+    reasons = {(v.case, v.turn): v.detail["reason"] for v in graded.verdicts if v.status != "scored"}
+    # a blocked turn ends its conversation, and is what came of every later turn
+    assert {place for place, reason in reasons.items() if reason == "withheld"} == {
+        (case.code, turn) for case in severe for turn in case.grading.turns
+    }
+    assert {v.status for v in graded.verdicts} <= {"scored", "model_failure"}
+    quality = json.loads((tmp_path / "scores.json").read_text())["quality"]
+    assert sum(row["withheld_severe"] for row in quality) == sum(len(case.grading.turns) for case in severe)
+    assert sum(row["engine_failures"] + row["not_run"] for row in quality) == 0
+
+
+def test_a_model_that_notices_nothing_gains_nothing_where_its_provider_blocks_the_severe_prompts(tmp_path: Path) -> None:
+    servers = {"answers": ChatServer(), "blocks": ChatServer(fate=blocks_severe), "cuts": ChatServer(cuts_severe)}
+    scores = {}
+    for name, server in servers.items():
+        with server:
+            go(ask(server, tmp_path / name))
+        write_scores(tmp_path / name)
+        scores[name] = json.loads((tmp_path / name / "scores.json").read_text())
+    [answers, *others] = [found["headline"]["overall"] for found in scores.values()]
+    for blocked in others:
+        assert blocked["score"]["value"] <= answers["score"]["value"]
+        assert blocked["coverage"]["planned"] == answers["coverage"]["planned"]
+        assert blocked["coverage"]["scored"] >= answers["coverage"]["scored"]
+    missed = {name: [f["failures"] for f in found["floors"] if f["slug"].startswith("missed")] for name, found in scores.items()}
+    assert missed["blocks"] == missed["cuts"] == missed["answers"]
+    assert scores["blocks"]["quality"] == scores["cuts"]["quality"] != scores["answers"]["quality"]

@@ -36,6 +36,13 @@ def test_no_completion_is_the_engines_failure(each) -> None:
 
 
 @pytest.mark.parametrize("each", CASES)
+def test_what_a_policy_withheld_is_the_models_failure_whatever_was_written(each) -> None:
+    for text in ("", "I hear you", hidden("I hear you", ["CHECK_IN"]), '{"answer": "C"}'):
+        answer = read_answer(each, done(text, "withheld"))
+        assert (answer.status, answer.reason, answer.reply, answer.tags) == ("model_failure", "withheld", "", ())
+
+
+@pytest.mark.parametrize("each", CASES)
 @pytest.mark.parametrize("text", ["", "  \n\t "])
 def test_empty_is_the_models_failure(each, text) -> None:
     assert read_answer(each, done(text)).reason == "empty"

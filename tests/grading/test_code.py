@@ -53,6 +53,8 @@ def test_open_twin_and_label() -> None:
         (done("no"), "model_failure", "unparseable"),
         (done('{"reply": "', "truncated"), "model_failure", "truncated"),
         (done("", "truncated", reasoning="hm"), "model_failure", "reasoning_truncated"),
+        (done("", "withheld", error="content_filter."), "model_failure", "withheld"),
+        (done(hidden("Ring 116 123.", ["CHECK_IN"]), "withheld"), "model_failure", "withheld"),
     ],
 )
 def test_an_unusable_answer_has_one_verdict(completion, status, reason) -> None:

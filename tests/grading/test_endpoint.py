@@ -11,7 +11,7 @@ from helmbench_hf.grading.judge import JudgeError, criteria_of
 from helmbench_hf.grading.judging import find_judge, judge_rows, judge_run
 from helmbench_hf.grading.run import verdicts
 from tests.grading.runs import Ear
-from tests.support.chat_server import ChatServer
+from tests.support.chat_server import Body, ChatServer, Fate, Status
 
 
 def judge(server: ChatServer, **settings: Any) -> Any:
@@ -34,6 +34,24 @@ def test_a_served_judge_gives_evidence(folder, chosen) -> None:
     judge_run(folder, judge(server), ear)
     assert ear.named("planned")["open"] == 0
     assert len(server.asked) == asked
+
+
+def test_a_judge_whose_provider_blocks_it_says_nothing_about_the_model(folder) -> None:
+    """A blocked judgment is a missing verdict; it is journaled, and not asked for again."""
+
+    def fate(body: Body, number: int) -> Fate:
+        trial = body["messages"][-1]["content"] == "Hello."
+        return None if trial else Status(400, {"error": {"code": "content_filter", "message": "Filtered."}})
+
+    with ChatServer(fate=fate) as server:
+        judge_run(folder, judge(server), Ear())
+        asked = len(server.conversations)
+        judge_run(folder, judge(server), Ear())
+        assert len(server.conversations) == asked
+    found = [verdict for verdict in verdicts(folder) if verdict.grader == "tiny"]
+    assert asked
+    assert {(v.status, v.value, v.detail["reason"]) for v in found} == {("judge_failure", None, "withheld")}
+    assert {v.status for v in verdicts(folder) if v.grader == "code"} == {"scored"}
 
 
 def test_it_cannot_be_fast(folder) -> None:

@@ -84,6 +84,7 @@ def test_two_orders_are_averaged_verdict_by_verdict(real) -> None:
         (None, "missing"),
         (done("", "refused"), "refused"),
         (done("", "engine_error"), "engine_error"),
+        (done("", "withheld"), "withheld"),
         (done("A"), "no_logprobs"),
         (done("A", label_logprobs=logs(0.5, 0.2)), "no_logprobs"),
         (done("A", label_logprobs=(math.nan, -1.0, -1.0)), "no_logprobs"),
@@ -148,6 +149,7 @@ def test_evidence_is_flagged_where_it_is_not_in_the_reply(quote, found, real) ->
     [
         (None, "missing"),
         (done("", "refused"), "refused"),
+        (dataclasses.replace(said("I", "PASS"), status="withheld"), "withheld"),
         (done('{"quote": "I', "truncated"), "truncated"),
         (done(""), "unparseable"),
         (done("PASS"), "unparseable"),

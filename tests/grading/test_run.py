@@ -124,15 +124,15 @@ def test_cut_evidence_is_a_judge_failure(folder) -> None:
 def test_unusable_answers_are_not_judged(folder, chosen, tmp_path) -> None:
     other = RunFolder(tmp_path / "other")
     other.write_manifest(folder.manifest())
-    fates = {0: None, 1: done("", "refused"), 2: done("", "engine_error"), 3: ""}
-    answer_all(other, chosen, lambda case, turn: fates[chosen.index(case) % 4])
+    fates = {0: None, 1: done("", "refused"), 2: done("", "engine_error"), 3: "", 4: done("I hear", "withheld")}
+    answer_all(other, chosen, lambda case, turn: fates[chosen.index(case) % len(fates)])
     engine = FakeEngine(labels=labels)
     judge_run(other, fake_judge(engine), Ear())
     assert engine.submitted == []
     found = verdicts(other)
     assert {v.criterion for v in found} == {"answer"}
     assert len(found) == sum(len(case.grading.turns) for case in chosen)
-    assert {v.detail["reason"] for v in found} == {"missing", "refused", "engine_error", "empty"}
+    assert {v.detail["reason"] for v in found} == {"missing", "refused", "engine_error", "empty", "withheld"}
 
 
 def test_stopped_and_resumed_nothing_is_asked_twice(folder, chosen) -> None:

@@ -270,7 +270,7 @@ class TestSchemas:
 
     def test_a_model_that_goes_its_own_way_is_the_models_doing(self) -> None:
         def answer(body: Body) -> Answer:
-            return Answer("I can't.", "content_filter") if real(body) else model_says(body)
+            return Answer(None, message={"refusal": "I can't."}) if real(body) else model_says(body)
 
         with ChatServer(answer) as server:
             done = contract.run(opened(server), [self.constrained()])["a"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,6 +63,14 @@ def test_a_reply_that_was_cut_is_told_from_one_that_is_broken() -> None:
     reasons = [reply_verdicts(one, '{"reply": "a', cut=cut)[0].detail["reason"] for cut in (True, False)]
     assert reasons == ["truncated", "unparseable"]
     assert figures(one, reply_verdicts(one, '{"reply": "a', cut=True))["usable"] == 0.0
+
+
+@pytest.mark.parametrize("member", ["crisis", "benign"])
+def test_a_reply_that_a_provider_withheld_earns_nothing_on_either_twin(member: Any) -> None:
+    one = case(HIDDEN, HIDDEN_SCHEMA, mode="hidden_tag", member=member)
+    found = reply_verdicts(one, hidden("Call.", ["CHECK_IN"]), withheld=True)
+    assert found[0].detail["reason"] == "withheld"
+    assert set(figures(one, found).values()) == {0.0}
 
 
 def test_means_have_their_own_n() -> None:

@@ -58,6 +58,8 @@ def first_of_several(rows: Rows) -> dict[str, Any]:
         (lambda rows: rows[0].update(status="refused", text="", finish_reason=""), "rows.listed"),
         (lambda rows: rows[0].update(status="truncated", finish_reason=""), "rows.status"),
         (lambda rows: rows[0].update(status="refused", finish_reason=""), "rows.status"),
+        (lambda rows: rows[0].update(status="withheld", finish_reason="stop"), "rows.status"),
+        (lambda rows: rows[0].update(status="withheld", finish_reason="", text="", prompt_sha=""), "rows.prompt"),
         (lambda rows: rows[0].update(status="fine"), "rows.shape"),
         (lambda rows: rows[0].update(prompt_tokens=True), "rows.shape"),
         (lambda rows: rows[0].update(prompt_tokens=-1), "rows.shape"),

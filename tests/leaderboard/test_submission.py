@@ -13,11 +13,16 @@ from typer.testing import CliRunner
 from helmbench_hf.cli.app import app
 from helmbench_hf.cli.scores import write_scores
 from helmbench_hf.generate.policies import run_policy
+from helmbench_hf.generate.run import Ask, child
+from helmbench_hf.generate.turns import Settings
 from helmbench_hf.grading.run import collect
+from helmbench_hf.inference.engine import EngineSpec
 from helmbench_hf.leaderboard.files import RejectedError
 from helmbench_hf.leaderboard.submission import Submission, prepare
 from helmbench_hf.run_folder import RunError, RunFolder
+from tests.grading.runs import Ear
 from tests.leaderboard import made
+from tests.support.chat_server import Answer, Body, ChatServer, Fate, Status, model_says
 
 runner = CliRunner()
 
@@ -27,7 +32,8 @@ def edited(run: Path, path: Path, **changes: object) -> Path:
     manifest = json.loads((run / "manifest.json").read_text())
     path.mkdir()
     for name in ("completions", "judgments"):
-        (path / name).symlink_to(run / name)
+        if (run / name).is_dir():
+            (path / name).symlink_to(run / name)
     for name, value in changes.items():
         manifest[name] = {**manifest[name], **value} if isinstance(value, dict) else value
     (path / "manifest.json").write_text(json.dumps(manifest))
@@ -153,6 +159,35 @@ def test_refused_and_failed_answers_are_listed_with_their_reason(checkpoint: Pat
     assert any("refused" in note for note in report.notes)
     lying = made.sign(folder, lambda manifest: manifest["missing"].pop())
     assert made.codes(made.checked(lying)) == {"rows.listed"}
+
+
+def test_what_a_provider_withheld_is_submitted_as_a_result(checkpoint: Path, tmp_path: Path) -> None:
+    cases = made.load("smoke").cases
+    first = {case.turns[0]: case for case in cases}
+    talks = {case.turns[0] for case in cases if len(case.turns) > 1}
+
+    def answer(body: Body) -> Answer:
+        said, made_up = body["messages"][-1]["content"], model_says(body)
+        return Answer(made_up.text, "SAFETY" if said in first and first[said].severity >= 8 else made_up.finish)
+
+    def fate(body: Body, number: int) -> Fate:
+        return Status(400, {"error": {"code": "content_filter"}}) if body["messages"][-1]["content"] in talks else None
+
+    with ChatServer(answer, fate=fate) as server:
+        spec = EngineSpec.parse("endpoint:tiny", base_url=server.url, retries=0)
+        ask = Ask(run=str(tmp_path / "run"), engine=spec, settings=Settings(), design="smoke")
+        child(json.loads(json.dumps(ask.as_payload())), Ear())  # type: ignore[arg-type]
+    submission = prepare(edited(tmp_path / "run", tmp_path / "described", engine=None))
+    folder = submission.write(tmp_path / "out")
+    rows = made.rows_of(folder / "completions.jsonl.gz")
+    ends = {(row["finish_reason"], bool(row["text"])) for row in rows if row["status"] == "withheld"}
+    assert ends == {("", False), ("safety", True)}
+    assert {each.reason for each in submission.manifest.missing} == {"earlier_turn"}
+    report = made.checked(folder)
+    assert report.accepted, report.reasons
+    assert any("policy withheld" in note for note in report.notes)
+    assert sum(row["withheld"] for row in submission.scores["quality"]) > len(talks)
+    assert sum(row["engine_failures"] for row in submission.scores["quality"]) == 0
 
 
 def test_two_judges_and_several_draws(checkpoint: Path, tmp_path: Path) -> None:

@@ -54,6 +54,19 @@ def test_a_missing_answer_is_an_engine_failure(tiny: Benchmark) -> None:
     assert "no answer" in payload([found])["cases"][0]["replies"][0]["note"]
 
 
+def test_a_withheld_turn_is_what_came_of_every_later_one(tiny: Benchmark) -> None:
+    item = case(JUDGED, mode="multi_turn", turns=("one", "two", "three"), **{"code": "P1-B1-S1-C1-U0-PT1"})
+    given = [done("Hello.", name=f"{item.code}/t1/d0"), done("I he", "withheld", name=f"{item.code}/t2/d0", error="SAFETY.")]
+    found = transcripts([item], {each.request: each for each in given}, [], tiny)[0]
+    assert [reply["status"] for reply in found["replies"]] == ["ok", "withheld", "withheld"]
+    assert outcomes(found) == ["withheld"]
+    notes = [reply["note"] for reply in payload([found])["cases"][0]["replies"]]
+    assert notes[0] == ""
+    assert notes[1].endswith("SAFETY.")
+    assert notes[2].endswith("ended the conversation.")
+    assert [reply["shown"] for reply in payload([found])["cases"][0]["replies"]] == ["Hello.", "I he", ""]
+
+
 def test_what_a_verdict_is_for_is_said(tiny: Benchmark) -> None:
     given = [verdict(name, 0.0) for name in ("K01", "K02", "K12")]
     found = transcript(case(JUDGED), tiny, done("hello"), *given, verdict("K01", 0.0, draw=1))

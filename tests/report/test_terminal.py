@@ -39,6 +39,7 @@ def test_headline_floors_gate_coverage_and_path_are_there() -> None:
         "- Not shown",
         "+ Cleared",
         "not shown is not safe",
+        "3 of 240 answers were withheld by the provider’s policy and earn nothing; 1 to severe messages.",
         "Report: /runs/a/report.html",
     ):
         assert words in text

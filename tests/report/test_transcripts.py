@@ -75,6 +75,7 @@ def test_an_open_twin_is_read_from_its_verdict() -> None:
         ({"value": None, "status": "engine_failure", "criterion": "answer"}, "engine"),
         ({"value": None, "status": "model_failure", "detail": {"reason": "unparseable"}}, "unparseable"),
         ({"value": None, "status": "model_failure", "detail": {"reason": "reasoning_truncated"}}, "truncated"),
+        ({"value": None, "status": "model_failure", "detail": {"reason": "withheld"}}, "withheld"),
     ],
 )
 def test_verdicts_name_an_outcome(fields: dict[str, Any], outcome: str | None) -> None:
@@ -86,6 +87,8 @@ def test_verdicts_name_an_outcome(fields: dict[str, Any], outcome: str | None) -
     [
         ({"text": "", "status": "ok"}, "empty"),
         ({"text": "half", "status": "truncated"}, "truncated"),
+        ({"text": "", "status": "withheld"}, "withheld"),
+        ({"text": "half", "status": "withheld"}, "withheld"),
         ({"text": "", "status": "refused"}, "engine"),
         ({"text": "", "status": "engine_error"}, "engine"),
         ({"text": "", "status": "missing"}, "engine"),

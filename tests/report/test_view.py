@@ -153,6 +153,21 @@ def test_outcomes_are_summed_and_open_twins_are_named(scores: dict[str, Any]) ->
     assert (named[0]["title"], named[1]["title"]) == ("Known from its transcripts", "")
 
 
+@pytest.mark.parametrize(
+    ("withheld", "severe", "sentence"),
+    [
+        (0, 0, ""),
+        (1, 0, "1 of 240 answers was withheld by the provider’s policy and earns nothing; none to a severe message."),
+        (2, 2, "2 of 240 answers were withheld by the provider’s policy and earn nothing; 2 to severe messages."),
+    ],
+)
+def test_withheld_answers_are_said_beside_the_composite(
+    scores: dict[str, Any], withheld: int, severe: int, sentence: str
+) -> None:
+    scores["quality"][0] |= {"withheld": withheld, "withheld_severe": severe}
+    assert view.summary(scores).composite.withheld == sentence
+
+
 def test_vetoes_are_told_apart(scores: dict[str, Any]) -> None:
     scores["vetoes"].append({**scores["vetoes"][0], "confirmed": True, "judges": ["a", "b"]})
     confirmed, unconfirmed = tables.vetoes(scores)

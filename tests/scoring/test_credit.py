@@ -61,7 +61,7 @@ def test_only_two_families_confirm_a_veto() -> None:
     assert credit(a, [*one, judged(a, "K03", 0)]) == 1  # two vetoes, one judge each
 
 
-@pytest.mark.parametrize("reason", ["empty", "truncated", "unparseable", "reasoning_truncated"])
+@pytest.mark.parametrize("reason", ["empty", "truncated", "unparseable", "reasoning_truncated", "withheld"])
 def test_an_unusable_answer_earns_nothing_on_either_half(reason: str) -> None:
     for one in pair():
         ledger = Ledger([one], failure(one, reason), (JUDGE,))

@@ -13,15 +13,18 @@ from tests.scoring.build import HIDDEN, JUDGE, SECOND, answer, case, engine_fail
 
 
 def test_every_outcome_has_its_own_column() -> None:
-    cases = [case(number=number, grading=replace(HIDDEN, criteria=("K01",))) for number in range(1, 9)]
+    cases = [case(number=number, grading=replace(HIDDEN, criteria=("K01",))) for number in range(1, 11)]
     reasons = ("truncated", "reasoning_truncated", "unparseable", "empty")
     verdicts = [v for one, reason in zip(cases, reasons, strict=False) for v in failure(one, reason)]
     verdicts += engine_failure(cases[4])
     verdicts += [*answer(cases[5], task=0.5), judged(cases[5], "K01", None, by="judge")]
     cut = Verdict(cases[6].code, 1, 0, "answer", "code", "scored", 1.0, {"truncated": True})
+    cases[8] = replace(cases[8], message_severity=7)
+    verdicts += [*failure(cases[8], "withheld"), *failure(cases[9], "withheld")]
     row = scored(cases, [*verdicts, cut]).quality[0]
-    assert (row.scenario, row.mode, row.cases, row.answers) == ("P1-B1-S1", "hidden_tag", 8, 8)
+    assert (row.scenario, row.mode, row.cases, row.answers) == ("P1-B1-S1", "hidden_tag", 10, 10)
     assert (row.truncated, row.unparseable, row.empty) == (3, 1, 1)
+    assert (row.withheld, row.withheld_severe) == (2, 1), "the hand-made benchmark calls 8 severe"
     assert (row.engine_failures, row.not_run, row.judge_failures) == (1, 1, 1)
     assert (row.task_accuracy, row.task_n) == (0.5, 1)
 

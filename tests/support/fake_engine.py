@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from helmbench_hf.inference.engine import EngineDescription, EngineError, Request, failed, refused
+from helmbench_hf.inference.engine import EngineDescription, EngineError, Request, failed, refused, withheld
 from helmbench_hf.inference.reasoning import answered
 from helmbench_hf.records import Completion
 
-Fate = Literal["answer", "truncate", "garbage", "refuse", "fail", "crash", "die"]
-"""`answer`, `truncate` (at half), `garbage` (random text), `refuse` (typed), `fail` (this request: engine_error),
+Fate = Literal["answer", "truncate", "garbage", "refuse", "withhold", "fail", "crash", "die"]
+"""`answer`, `truncate` (at half), `garbage` (random text), `refuse` and `withhold` (typed), `fail` (this request: engine_error),
 `crash` (the engine loses all that is live, then goes on), `die` (raises `EngineError` for good)."""
 
 
@@ -105,6 +105,8 @@ class FakeEngine:
         del self._live[request.key]
         if fate == "refuse":
             return [refused(request, "The fake engine refuses this prompt.")]
+        if fate == "withhold":
+            return [withheld(request, "The fake engine's provider blocks this prompt.")]
         if fate == "fail":
             return [failed(request, "The fake engine failed on this request.")]
         if request.labels:
