@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from helmbench_hf.grading.tags import read_tags
 from helmbench_hf.records import Case, Completion
 
 Status = Literal["scored", "model_failure", "engine_failure"]
@@ -20,6 +21,8 @@ FENCE_STARTS = 64
 """Opening braces that are tried in one text; a text that needs more is no answer, and each try costs its length."""
 SHOWN = 80
 """Longest text of the model that is copied into a verdict's detail, in characters."""
+UNKNOWN = 10
+"""Most tags of one answer that are on no list and are kept and counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Answer:
     repeats: int = 0
     """Listed tags beyond the first of their kind."""
     unknown: tuple[str, ...] = ()
-    """Tags that are on no list; ignored and reported."""
+    """Entries of the tag list that are on no list, each once; they set nothing and are counted."""
     label: str | None = None
     questions: Mapping[str, bool] = field(default_factory=dict)
     """Open twins: question -> yes."""
@@ -117,20 +120,19 @@ def _structured(case: Case, data: dict[str, Any], required: tuple[str, ...], cut
         return None if label is None else Answer("scored", data=data, label=label, truncated=cut)
     if not grading.tags:
         return _questions(case, data, cut)
-    reply, raw = _text(data.get("reply")), _listed(data["tags"]) if "tags" in data else None
-    if reply is None or raw is None:
+    reply, read = _text(data.get("reply")), read_tags(data["tags"], grading.tags) if "tags" in data else None
+    if reply is None or read is None:
         return None
-    canonical = {_plain(tag): tag for tag in grading.tags}
-    known = [canonical[_plain(tag)] for tag in raw if _plain(tag) in canonical]
+    found, others = read
     work = {name: value for name, value in data.items() if name not in ("reply", "tags")}
     return Answer(
         "scored",
         reply=reply.strip(),
         work=_dump(work) if work else "",
         data=data,
-        tags=tuple(tag for tag in grading.tags if tag in known),
-        repeats=len(known) - len(set(known)),
-        unknown=tuple(tag[:SHOWN] for tag in dict.fromkeys(raw) if _plain(tag) not in canonical)[:10],
+        tags=tuple(tag for tag in grading.tags if tag in found),
+        repeats=len(found) - len(set(found)),
+        unknown=tuple(dict.fromkeys(_sound(tag)[:SHOWN] for tag in others))[:UNKNOWN],
         missing=tuple(name for name in required if name not in data),
         truncated=cut,
     )
@@ -163,19 +165,6 @@ def _yes(value: Any) -> bool | None:
     if not isinstance(value, str) or (word := re.match(r"\W*(yes|no|true|false)\b", value, re.IGNORECASE)) is None:
         return None
     return word[1].casefold() in ("yes", "true")
-
-
-def _listed(value: Any) -> list[str] | None:
-    """Give a tag list's entries: a list, a comma list in one string, or an object of booleans; None for anything else."""
-    if value is None:
-        return []
-    if isinstance(value, dict):
-        value = [name for name, on in value.items() if on is True]
-    if isinstance(value, str):
-        value = re.split(r"[,;|\n]", value)
-    if not isinstance(value, list):
-        return None
-    return [text for item in value if (text := (_sound(item) if isinstance(item, str) else _dump(item)).strip())]
 
 
 def _text(value: Any) -> str | None:

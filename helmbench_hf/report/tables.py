@@ -30,7 +30,7 @@ _GROUPS = {
 }
 FLOOR_WORDS = {"breached": "Breached", "cleared": "Cleared", "not_shown": "Not shown"}
 _PLAIN: dict[str, Any] = {"scale": 1, "digits": 2}
-_COUNTS = ("truncated", "unparseable", "empty", "engine_failures", "not_run", "judge_failures")
+_COUNTS = ("truncated", "unparseable", "empty", "unknown_tags", "engine_failures", "not_run", "judge_failures")
 
 
 @dataclass(frozen=True, slots=True)

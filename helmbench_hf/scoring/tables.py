@@ -199,6 +199,8 @@ class Quality:
     cut short and are graded as they stand."""
     unparseable: int
     empty: int
+    unknown_tags: int
+    """Entries of tag lists that no list holds, at most ten an answer. They set nothing; a free answer may invent or misspell them."""
     engine_failures: int
     not_run: int
     judge_failures: int
