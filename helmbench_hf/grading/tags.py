@@ -19,8 +19,8 @@ _ENTRY_END = re.compile(r",(?![^()]{0,200}\))")
 _REASON = re.compile(r"""[\s"'`*\])>}_]{0,4}(?:[:=(\[{]|[-–—→]+>?\s|\.\s)""")
 """What may stand between a tag and a reason for it."""
 _DENIED = re.compile(
-    r"""[\s"'`*(]*(?:(?:no|none|false|0|off|n/?a)(?=\W*$|\s*[,.;:()–—-])|(?:not|never) (?:set|needed|applicable|present|required)\b"""
-    r"|(?:does|did)(?: not|n't|n’t) apply\b)",
+    r"""[\s"'`*(]*(?:(?:no|none|false|0|off|n/?a)(?=\W*$|\s*[,.;:()–—-])"""
+    r"|not (?:set|needed|applicable|present|required)\b|(?:does|did)(?: not|n't|n’t) apply\b)",
     re.IGNORECASE,
 )
 """A reason that says that the tag is not set."""

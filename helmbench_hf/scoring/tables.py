@@ -200,7 +200,7 @@ class Quality:
     unparseable: int
     empty: int
     unknown_tags: int
-    """Entries of tag lists that no list holds, at most ten an answer. They set nothing; a free answer may invent or misspell them."""
+    """Tags that an answer gives and its list does not hold, at most ten an answer; they set nothing."""
     engine_failures: int
     not_run: int
     judge_failures: int
