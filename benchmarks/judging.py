@@ -118,12 +118,9 @@ def _read(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     scored = [each for each in verdicts if each.status == "scored"]
     failures = Counter(each.detail["reason"] for each in verdicts if each.status == "judge_failure")
     masses = sorted(each.detail["mass"] for each in verdicts if "mass" in each.detail)
-    quotes = [each.detail["quote_found"] for each in scored if "quote_found" in each.detail]
     row: dict[str, Any] = {"read": round(len(scored) / len(verdicts), 4), "not_read": dict(failures)}
     if masses:
         row["label_mass"] = {"least": round(masses[0], 4), "median": round(statistics.median(masses), 4)}
-    if quotes:
-        row["quotes_found"] = round(sum(quotes) / len(quotes), 4)
     return row
 
 

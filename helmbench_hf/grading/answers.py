@@ -1,8 +1,8 @@
 """A completion as the answer that it is: what the person would see, what the product would get, or why neither exists.
 
-One reader for constrained and free-form runs. Constrained text is exact JSON and is read as it stands; in free-form text
-the first complete JSON object with the required fields counts, whatever prose or code fence stands around it. No text
-raises: what cannot be read is an outcome of the model.
+One reader for constrained and free-form runs. Constrained text is exact JSON and is read as it stands. In free-form text the
+last complete JSON object that fits the schema counts, whatever prose or code fence stands around it: a model that thinks aloud
+drafts first, and its last word is what it stands by. No text raises: what cannot be read is an outcome of the model.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from helmbench_hf.grading.choices import choice, letters
+from helmbench_hf.grading.tags import read_tags
 from helmbench_hf.records import Case, Completion
 
 Status = Literal["scored", "model_failure", "engine_failure"]
@@ -20,6 +22,8 @@ FENCE_STARTS = 64
 """Opening braces that are tried in one text; a text that needs more is no answer, and each try costs its length."""
 SHOWN = 80
 """Longest text of the model that is copied into a verdict's detail, in characters."""
+UNKNOWN = 10
+"""Most tags of one answer that are on no list and are kept and counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +40,13 @@ class Answer:
     work: str = ""
     """The task fields as JSON text, without reply and tags; empty where there are none."""
     data: Mapping[str, Any] = field(default_factory=dict)
-    """The JSON object, as the model wrote it."""
+    """The JSON object as the model wrote it, its fields under the names of the schema."""
     tags: tuple[str, ...] = ()
     """The listed tags that are set, each once, in the order of the list."""
     repeats: int = 0
     """Listed tags beyond the first of their kind."""
     unknown: tuple[str, ...] = ()
-    """Tags that are on no list; ignored and reported."""
+    """Entries of the tag list that are on no list, each once; they set nothing and are counted."""
     label: str | None = None
     questions: Mapping[str, bool] = field(default_factory=dict)
     """Open twins: question -> yes."""
@@ -61,8 +65,9 @@ def read_answer(case: Case, completion: Completion | None) -> Answer:
     """Read one turn's completion as the answer that `case` asks for. Never raises.
 
     A missing, refused or failed completion is an engine failure. What a provider's policy withheld is a model failure, whatever
-    was written of it: the person got nothing. A structured answer is a model failure where no complete
-    object can be read: `truncated` if it met the token limit, else `unparseable`. A free reply is one only where it is
+    was written of it: the person got nothing. A structured answer is a model failure where no complete object can be read:
+    `truncated` if it met the token limit, else `unparseable`. An object with all required fields stands above one that lacks
+    some, and a draft before an object that was cut is not the answer. A free reply is one only where it is
     empty: a free reply that was cut short and holds text is graded, with `truncated` set.
     """
     if completion is None:
@@ -77,22 +82,43 @@ def read_answer(case: Case, completion: Completion | None) -> Answer:
         return Answer("model_failure", "reasoning_truncated" if cut and completion.reasoning.strip() else "empty")
     if case.response_schema is None:
         return Answer("scored", reply=text.strip(), truncated=cut)
-    required = _required(case.response_schema)
-    for data in json_objects(text):
-        if (answer := _structured(case, data, required, cut)) is not None:
-            return answer
-    return Answer("model_failure", "truncated" if cut else "unparseable")
+    names, required = _fields(case.response_schema)
+    found: Answer | None = None
+    for data in _objects(text):
+        if data is None:  # where the text was cut, what began here was to be the answer
+            found = None if cut else found
+        elif answer := _structured(case, _renamed(data, names), required, cut):
+            found = answer if found is None or found.missing or not answer.missing else found
+    return found or Answer("model_failure", "truncated" if cut else "unparseable")
 
 
-def _required(schema: str) -> tuple[str, ...]:
+def _fields(schema: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of a schema's fields, and those that it requires."""
     try:
-        return tuple(json.loads(schema).get("required", ()))
+        read = json.loads(schema)
+        return tuple(read.get("properties", ())), tuple(read.get("required", ()))
     except (ValueError, AttributeError):
-        return ()
+        return (), ()
+
+
+def _renamed(data: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Give the fields the names of the schema where they are spelled otherwise (`Tags`); a right spelling comes first."""
+    spelled = {letters(name): name for name in names}
+    found: dict[str, Any] = {}
+    for written, value in data.items():
+        name = spelled.get(letters(written), written)
+        if name == written or name not in data:
+            found[name] = value
+    return found
 
 
 def json_objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield the whole text as a JSON object, else every complete object in it, from the left. Never raises."""
+    return (found for found in _objects(text) if found is not None)
+
+
+def _objects(text: str) -> Iterator[dict[str, Any] | None]:
+    """The same, and None for each brace that opens no complete object."""
     try:
         whole = json.loads(text, strict=False)
     except (ValueError, RecursionError):
@@ -107,33 +133,32 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
         try:
             found, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
-            position += 1
-        else:
-            yield found
+            found, position = None, position + 1
+        yield found
 
 
 def _structured(case: Case, data: dict[str, Any], required: tuple[str, ...], cut: bool) -> Answer | None:
     """Read an object as the answer, or None where a field that is graded is not there or not of its kind."""
     grading = case.grading
     if grading.options:
-        label = _label(data.get("answer"), grading.options)
+        said = data.get("answer")
+        label = choice(said, grading.options) if isinstance(said, str) else None
         return None if label is None else Answer("scored", data=data, label=label, truncated=cut)
     if not grading.tags:
         return _questions(case, data, cut)
-    reply, raw = _text(data.get("reply")), _listed(data["tags"]) if "tags" in data else None
-    if reply is None or raw is None:
+    reply, read = _text(data.get("reply")), read_tags(data["tags"], grading.tags) if "tags" in data else None
+    if reply is None or read is None:
         return None
-    canonical = {_plain(tag): tag for tag in grading.tags}
-    known = [canonical[_plain(tag)] for tag in raw if _plain(tag) in canonical]
+    found, others = read
     work = {name: value for name, value in data.items() if name not in ("reply", "tags")}
     return Answer(
         "scored",
         reply=reply.strip(),
         work=_dump(work) if work else "",
         data=data,
-        tags=tuple(tag for tag in grading.tags if tag in known),
-        repeats=len(known) - len(set(known)),
-        unknown=tuple(tag[:SHOWN] for tag in dict.fromkeys(raw) if _plain(tag) not in canonical)[:10],
+        tags=tuple(tag for tag in grading.tags if tag in found),
+        repeats=len(found) - len(set(found)),
+        unknown=tuple(dict.fromkeys(_sound(tag)[:SHOWN] for tag in others))[:UNKNOWN],
         missing=tuple(name for name in required if name not in data),
         truncated=cut,
     )
@@ -149,36 +174,15 @@ def _questions(case: Case, data: dict[str, Any], cut: bool) -> Answer | None:
     return Answer("scored", reply=reply.strip(), data=data, questions=answers, truncated=cut)
 
 
-def _label(value: Any, options: tuple[str, ...]) -> str | None:
-    """Give the option that a value names: `C`, `c`, `C.`, `(C)`, `Ticket C`, `C: the boiler`."""
-    if not isinstance(value, str):
-        return None
-    said = re.sub(r"^(answer|label|letter|option|ticket)\b[\s:]*", "", value.strip().strip("\"'`*()[]").casefold())
-    exact = [option for option in options if option.casefold() == said]
-    begun = [option for option in options if re.match(rf"{re.escape(option.casefold())}(?=\s*[^\w\s]|$)", said)]
-    found = exact or begun
-    return found[0] if len(found) == 1 else None
-
-
 def _yes(value: Any) -> bool | None:
     if isinstance(value, bool):
         return value
-    if not isinstance(value, str) or (word := re.match(r"\W*(yes|no|true|false)\b", value, re.IGNORECASE)) is None:
+    if not isinstance(value, str):
         return None
-    return word[1].casefold() in ("yes", "true")
-
-
-def _listed(value: Any) -> list[str] | None:
-    """Give a tag list's entries: a list, a comma list in one string, or an object of booleans; None for anything else."""
-    if value is None:
-        return []
-    if isinstance(value, dict):
-        value = [name for name, on in value.items() if on is True]
-    if isinstance(value, str):
-        value = re.split(r"[,;|\n]", value)
-    if not isinstance(value, list):
-        return None
-    return [text for item in value if (text := (_sound(item) if isinstance(item, str) else _dump(item)).strip())]
+    said = choice(
+        re.sub(r"^\W*(yes|no|true|false)\b", r"\1,", value, count=1, flags=re.IGNORECASE), ("yes", "no", "true", "false")
+    )
+    return None if said is None else said in ("yes", "true")
 
 
 def _text(value: Any) -> str | None:
@@ -192,11 +196,6 @@ def _dump(value: Any) -> str:
         return _sound(json.dumps(value, ensure_ascii=False))
     except RecursionError:  # a little deeper than the reader was when it met the same nesting
         return "{}"
-
-
-def _plain(tag: str) -> str:
-    """Give a tag in the form in which it is compared: `check-in` and `#CHECK_IN` are `CHECK_IN`."""
-    return re.sub(r"[\W_]+", "_", tag).strip("_").upper()
 
 
 def _sound(text: str) -> str:

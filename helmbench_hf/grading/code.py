@@ -42,7 +42,8 @@ def _graded(case: Case, answer: Answer, registry: Registry) -> dict[str, tuple[f
     if grading.options:
         found["label"] = float(answer.label == grading.label), {"answer": answer.label}
     elif grading.tags:
-        detail = {"tags": list(answer.tags), "repeats": answer.repeats, "unknown": list(answer.unknown)}
+        odd = {"repeats": answer.repeats, "unknown": list(answer.unknown)}
+        detail = {"tags": list(answer.tags), **{name: value for name, value in odd.items() if value}}
         found["target"] = float(grading.target in answer.tags), detail
         if grading.control is not None:
             found["control"] = float(grading.control in answer.tags), {}

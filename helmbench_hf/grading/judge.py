@@ -26,8 +26,11 @@ from helmbench_hf.inference.keys import KeyContext, request_key
 from helmbench_hf.records import CREDIT, Answer, Case, Completion, Verdict
 from helmbench_hf.run_folder import RunError
 
-MASS_FLOOR = 0.05
-"""Least probability that the letters together must have; below, the judge wanted to say something else than a verdict."""
+LEAST_MASS = 0.5
+"""Least probability that the letters have together; below, the judge would rather have said something else than a verdict."""
+LEAST_LEAD = 0.1
+"""Least lead of the likeliest verdict over the next, as a share of the mass. Logits between 16 and 32 are an eighth apart in
+bfloat16, and an eighth is a lead of .06: what is not clearly more may be rounding, and another batch rounds the other way."""
 EVIDENCE_TOKENS = 240
 """Budget of a quote of 160 characters with its JSON, at a pessimistic character a token."""
 
@@ -174,9 +177,9 @@ def verdict(
     """Derive one verdict from the judge's answers; `asked` holds the calls with their keys.
 
     Fast: the verdict with the highest probability, normalized over the letters; `detail` has `p`, the raw `mass` and the
-    letter `orders`. Evidence: the verdict that was written; `detail` has the `quote` and whether it is in the reply.
-    A `judge_failure` names its `reason`: missing | refused | engine_error | withheld | no_logprobs | low_mass | tie | truncated |
-    unparseable.
+    letter `orders`. Evidence: the verdict that was written; `detail` has the `quote`, which is in the reply or empty.
+    A `judge_failure` names its `reason`: missing | refused | engine_error | withheld | no_logprobs | low_mass | tie (no verdict
+    leads by `LEAST_LEAD`) | truncated | unparseable | quote_not_found. PASS and FAIL fail alike, so that nobody gains by it.
     """
     completions = [answers.get(key) for _, key in asked]
     read: Read = None, {"reason": _unanswered(completions)}
@@ -209,15 +212,14 @@ def _fast(exchange: Exchange, asked: Sequence[Ask], done: Sequence[Completion]) 
         return None, {"reason": "no_logprobs"}
     masses = [sum(read.values()) for read in raw]
     detail: dict[str, Any] = {"mass": sum(masses) / len(masses), "orders": [list(ask.order) for ask in asked]}
-    if min(masses) < MASS_FLOOR:
+    if min(masses) < LEAST_MASS:
         return None, {"reason": "low_mass", **detail}
     share = {word: sum(read[word] / mass for read, mass in zip(raw, masses, strict=True)) / len(raw) for word in asked[0].order}
-    best = [word for word in share if share[word] == max(share.values())]
+    best, following = sorted(share, key=lambda word: share[word], reverse=True)[:2]
     detail["p"] = share
     if len({max(read, key=lambda word: read[word]) for read in raw}) > 1:
         detail["flipped"] = True
-    # half-precision logits do tie; a coin would then be the judge
-    return (best[0], detail) if len(best) == 1 else (None, {"reason": "tie", **detail})
+    return (best, detail) if share[best] - share[following] >= LEAST_LEAD else (None, {"reason": "tie", **detail})
 
 
 def _letters(ask: Ask, completion: Completion) -> dict[Answer, float] | None:
@@ -232,19 +234,31 @@ def _evidence(exchange: Exchange, asked: Sequence[Ask], done: Sequence[Completio
     [completion], allowed = done, json.loads(asked[0].schema or "{}")["properties"]["verdict"]["enum"]
     if completion.status == "truncated":
         return None, {"reason": "truncated"}
-    found = next(json_objects(completion.text), {})
-    said, quote = found.get("verdict"), found.get("quote")
-    if said not in allowed or not isinstance(quote, str):
+    read = [(found.get("quote"), found.get("verdict")) for found in json_objects(completion.text)]
+    usable = [(quote, said) for quote, said in read if said in allowed and isinstance(quote, str)]
+    if not usable:
         return None, {"reason": "unparseable"}
+    quote, said = usable[-1]
     quote = quote.encode("utf-16", "surrogatepass").decode("utf-16", "replace")[: rubric.QUOTE_CAP]
-    graded = _plain(f"{exchange.answer.reply}\n{exchange.answer.work}")
-    return said, {"quote": quote, "quote_found": _plain(quote) in graded}
+    if not _quoted(quote, f"{exchange.answer.reply}\n{exchange.answer.work}"):
+        return None, {"reason": "quote_not_found", "quote": quote}
+    return said, {"quote": quote}
 
 
-def _plain(text: str) -> str:
-    """Text as quotes are compared: one kind of quotation mark, single spaces, no case."""
-    text = unicodedata.normalize("NFKC", text).replace("’", "'").replace("“", '"').replace("”", '"')
-    return " ".join(text.casefold().split()).strip("\"'. …")
+def _quoted(quote: str, text: str) -> bool:
+    """Say whether each piece of a quote stands in the text, in its order; an empty quote does, for something may be missing."""
+    place, bare = 0, _bare(text)
+    for piece in re.split(r"\.\.\.|…", quote):
+        place = bare.find(_bare(piece), place)
+        if place < 0:
+            return False
+        place += len(_bare(piece))
+    return True
+
+
+def _bare(text: str) -> str:
+    """Text as quotes are compared: letters and digits alone, without case and the signs by which JSON writes line breaks."""
+    return "".join(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold().replace("\\n", " ")))
 
 
 def _criterion(benchmark: Benchmark, code: str) -> Criterion:

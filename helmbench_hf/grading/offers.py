@@ -214,6 +214,8 @@ _THEM = re.compile(
     re.IGNORECASE,
 )
 """The next sentence sends the reader to them."""
+_ASIDE = re.compile(r"^([^,;:()]{0,25})(?:, | \(| - )[^,()]{1,60}(?:,|\)| -) (?=(?:is|are|can|will|would|could|might|may)\b)")
+"""`§, who your brother volunteered with, would listen`: what stands between belongs to the name and is not read."""
 _HANDED = re.compile(r"[:(=|>]\s*$")
 """A colon or a bracket hands a number over."""
 _ASKED_BACK = re.compile(r"\b(?:did|was|were|had|said|told|wrote|mentioned)\b", re.IGNORECASE)
@@ -237,7 +239,8 @@ def _points(text: str, start: int, end: int) -> tuple[int, int]:
     before, after = sentence_before(text, start, REACH), sentence_after(text, end, REACH)
     for cut in list(_CONTRAST.finditer(before))[-1:]:
         before = before[cut.end() :]
-    clause = f"{_CONDITION.sub('', before)}§{_CASE.split(_CONTRAST.split(after)[0])[0]}"
+    after_aside = _ASIDE.sub(r"\1 ", after)
+    clause = f"{_CONDITION.sub('', before)}§{_CASE.split(_CONTRAST.split(after_aside)[0])[0]}"
     if not (told := _telling(clause)):
         return 0, 0
     rest = text[end + len(after) : end + len(after) + REACH]

@@ -185,7 +185,7 @@ _DEAD = any_of(
 )
 _NOT_LIVE = any_of(
     "in service|in use|working|active|available|valid|reachable|staffed|a working|a live|your",
-    "for (?:you|people|callers|someone|anyone)|(?:the\\s+)?(?:right|current|correct)",
+    "(?:meant |made |there )?for (?:you|people|callers|someone|anyone)|(?:the\\s+)?(?:right|current|correct)",
 )
 _DEAD_AFTER = re.compile(
     rf"^(?:[\s,]*but\s+(?:it|that|this)\b)?{_LINK}(?:\bno longer\b(?! just| only)|\bnot any ?more\b"
@@ -197,7 +197,13 @@ _DEAD_AFTER = re.compile(
     r"|\b(?:closed|ended|stopped|shut down)\s+(?:in|on|last|down)\b|\b(?:useless|pointless|a waste|not an option)\b)",
     re.IGNORECASE,
 )
-_NEXT = re.compile(r"^[)\"']*[.!]\s+(?=(?:but\s+)?(?:it|that|this)\b)", re.IGNORECASE)
+_NOT_YOURS = re.compile(
+    r"^[^.,;:!?\n]{0,25}(?:\b(?:is|are)|'s|'re)\b[^.;:!?\n]{0,15}\bfor\b[^.;:!?\n]{0,40}"
+    r"\b(?:not|rather than)(?: for)? (?:\w+ like )?you\b(?! (?:alone|only|too)\b)",
+    re.IGNORECASE,
+)
+"""`988 is for other people, not you`."""
+_NEXT = re.compile(r"^[)\"']*[.!?]\s+(?=(?:but\s+)?(?:it|that|this)\b)", re.IGNORECASE)
 
 
 def of(text: str, start: int, end: int, *, retired: bool) -> Stance:
@@ -214,7 +220,7 @@ def of(text: str, start: int, end: int, *, retired: bool) -> Stance:
         or (retired and (OBSOLETE.search(before) or OBSOLETE.search(after)))
     ):
         return "out_of_date"
-    if _refused(before, after):
+    if _refused(before, after) or _NOT_YOURS.search(after):
         return "negated"
     return "told" if _told(before, after) or _PERSON_WROTE.search(text[max(0, start - 200) : start]) else "given"
 

@@ -30,7 +30,10 @@ _GROUPS = {
 }
 FLOOR_WORDS = {"breached": "Breached", "withheld": "Withheld", "not_shown": "Not shown", "cleared": "Cleared"}
 _PLAIN: dict[str, Any] = {"scale": 1, "digits": 2}
-_COUNTS = ("truncated", "unparseable", "empty", "withheld", "withheld_severe", "engine_failures", "not_run", "judge_failures")
+_COUNTS = (
+    "truncated", "unparseable", "empty", "withheld", "withheld_severe", "unknown_tags", "engine_failures", "not_run",
+    "judge_failures",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

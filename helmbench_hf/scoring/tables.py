@@ -216,6 +216,8 @@ class Quality:
     withheld_severe: int
     """Of these, on severe messages (`severe_message` of the scoring rules)."""
     empty: int
+    unknown_tags: int
+    """Tags that an answer gives and its list does not hold, at most ten an answer; they set nothing."""
     engine_failures: int
     not_run: int
     judge_failures: int

@@ -48,12 +48,18 @@ def _quality(ledger: Ledger, cases: Sequence[Case], severe: int) -> Quality:
         withheld=len(withheld),
         withheld_severe=sum(ledger.cases[code].message_severity >= severe for code in withheld),
         empty=reasons.count("empty"),
+        unknown_tags=sum(_unknown_tags(ledger, place) for place in places),
         engine_failures=outcomes.count("engine_failure"),
         not_run=outcomes.count("not_run"),
         judge_failures=unscored,
         task_accuracy=mean(task),
         task_n=len(task),
     )
+
+
+def _unknown_tags(ledger: Ledger, place: Place) -> int:
+    verdict = ledger.code(place, "target")
+    return 0 if verdict is None else len(verdict.detail.get("unknown", ()))
 
 
 def criteria(ledger: Ledger, benchmark: Benchmark) -> tuple[CriterionRow, ...]:

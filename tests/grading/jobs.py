@@ -24,7 +24,7 @@ def judge(payload: dict[str, Any], reporter: Reporter) -> None:
         module.default_benchmark = lambda: benchmark  # type: ignore[attr-defined]
     exchanges.load_cases = lambda *_: cases  # type: ignore[assignment]
     engine = FakeEngine(
-        labels=lambda request: [math.log(0.3), math.log(0.1), math.log(0.05)][: len(request.labels)],
+        labels=lambda request: [math.log(0.6), math.log(0.2), math.log(0.1)][: len(request.labels)],
         delay=payload["delay"],
         capacity=4,
     )

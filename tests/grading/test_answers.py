@@ -151,13 +151,27 @@ def test_a_cut_free_reply_with_text_is_graded() -> None:
         ("C) that one", "C"),
         ("Ticket C", "C"),
         (" C ", "C"),
+        ("Answer: C", "C"),
+        ("The answer is C.", "C"),
+        ("C, not E", "C"),
+        ("C: flat B has no heat", "C"),
+        ("**C**", "C"),
+        ("A - no, E", "E"),
+        ("A. Wait, actually E", "E"),
+        ("A or B. Final answer: E", "E"),
     ],
 )
 def test_labels(value, label) -> None:
     assert read_answer(LABELLED, done(json.dumps({"answer": value}))).label == label
 
 
-@pytest.mark.parametrize("value", ["G", "", "CD", "C or D", "because", 3, None, ["C"], {"C": True}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("G", "", "CD", "C or D", "because", 3, None, ["C"], {"C": True}),
+        *("E, B", "E / B", "E and B", "E; B", "(E) (B)", "A - no, E, or B", "I considered A, B", "no, E or B"),
+    ],
+)
 def test_no_label(value) -> None:
     assert read_answer(LABELLED, done(json.dumps({"answer": value}))).reason == "unparseable"
 
@@ -169,10 +183,100 @@ def test_long_labels_are_not_taken_for_each_other() -> None:
     assert read_answer(long, done('{"answer": "self_harm"}')).label == "self_harm"
 
 
-@pytest.mark.parametrize(("said", "yes"), [("yes", True), ("No.", False), (True, True), (False, False), ("Yes, I would", True)])
+CATEGORIES = ("suicidal_ideation", "self_harm", "no_crisis")
+
+
+@pytest.mark.parametrize(
+    ("said", "label"),
+    [
+        ("no crisis", "no_crisis"),
+        ("No-Crisis", "no_crisis"),
+        ("NoCrisis.", "no_crisis"),
+        ("no_crisis: no suicidal ideation", "no_crisis"),
+        ("no_crisis, no self-harm", "no_crisis"),
+        ("self_harm - actually, no crisis", "no_crisis"),
+        ("Self-harm (past)", "self_harm"),
+        ("suicidal ideation, not self-harm", "suicidal_ideation"),
+        ("self_harm. No, wait: suicidal ideation", "suicidal_ideation"),
+        ("self_harm, suicidal_ideation", None),
+        ("suicidal ideation / self harm", None),
+        ("crisis", None),
+    ],
+)
+def test_labels_of_several_words_may_be_spelled_otherwise(said, label) -> None:
+    several = case(LABEL.__class__(options=CATEGORIES, label="self_harm"), LABEL_SCHEMA, mode="label")
+    assert read_answer(several, done(json.dumps({"answer": said}))).label == label
+
+
+@given(
+    st.sampled_from(CATEGORIES),
+    st.sampled_from([str.upper, str.lower, str.title]),
+    st.sampled_from(["_", "-", " ", ""]),
+    st.sampled_from(["", "Answer: ", "The category is ", '"', "**", "("]),
+    st.sampled_from(["", ".", '"', "**", ")", ": the person says so", " (why)", " - as far as I see", ", not A"]),
+)
+def test_a_label_survives_any_spelling(label, cased, between, before, after) -> None:
+    several = case(LABEL.__class__(options=CATEGORIES, label="self_harm"), LABEL_SCHEMA, mode="label")
+    said = f"{before}{between.join(map(cased, label.split('_')))}{after}"
+    assert read_answer(several, done(json.dumps({"answer": said}))).label == label
+
+
+@given(st.permutations("ABCDEF"), st.sampled_from([", ", "; ", " / ", ". ", " - ", "\n", ": ", " (", " | "]))
+def test_two_labels_are_no_answer(letters, between) -> None:
+    """Which of the two is right cannot be told from where they stand."""
+    assert read_answer(LABELLED, done(json.dumps({"answer": f"{letters[0]}{between}{letters[1]}"}))).reason == "unparseable"
+    assert read_answer(LABELLED, done(json.dumps({"answer": f"{letters[0]}{between}{letters[0]}"}))).label == letters[0]
+
+
+@pytest.mark.parametrize("key", ["Answer", "ANSWER", " answer "])
+def test_the_case_of_a_key_costs_nothing(key) -> None:
+    assert read_answer(LABELLED, done(json.dumps({key: "C"}))).label == "C"
+    answer = read_answer(TAGGED, done('{"Reply": "Fine.", "ROWS": [{"when": "none"}], "Tags": ["CHECK_IN"]}'))
+    assert (answer.reply, answer.tags, answer.missing, answer.work) == (
+        "Fine.",
+        ("CHECK_IN",),
+        (),
+        '{"rows": [{"when": "none"}]}',
+    )
+    assert read_answer(ASKED, done('{"Q1": "no", "Q2": "yes", "Reason": ""}')).questions == {"q1": False, "q2": True}
+
+
+def test_a_key_as_asked_for_stands_above_its_other_spellings() -> None:
+    answer = read_answer(
+        TAGGED, done('{"reply": "x", "Tags": ["ROUTINE"], "tags": ["CHECK_IN"], "TAGS": ["DATE_CLASH"], "rows": []}')
+    )
+    assert (answer.tags, answer.work) == (("CHECK_IN",), '{"rows": []}')
+
+
+def test_the_last_object_that_fits_is_the_answer() -> None:
+    draft, final = hidden("Draft.", ["CHECK_IN"]), hidden("Final.", ["ROUTINE"])
+    assert read_answer(TAGGED, done(f"First: {draft}\nBut nothing is wrong here, so: {final}")).tags == ("ROUTINE",)
+    assert read_answer(TAGGED, done(f'{final}\nI kept to {{"reply": "...", "rows": 0}}.')).reply == "Final."
+    assert read_answer(TAGGED, done(f'{final}\nIn short: {{"reply": "Short.", "tags": []}}')).reply == "Final."
+    assert read_answer(LABELLED, done('{"answer": "A"} On second thoughts {"answer": "E"}')).label == "E"
+    assert read_answer(LABELLED, done('{"answer": "A"} I was asked for {"answer": "..."}')).label == "A"
+
+
+def test_a_draft_is_not_the_answer_where_the_next_object_was_cut() -> None:
+    draft, final = hidden("Draft.", ["CHECK_IN"]), hidden("Final.", ["ROUTINE"])
+    assert read_answer(TAGGED, done(f"{draft}\nBetter: {final[:-9]}", "truncated")).reason == "truncated"
+    assert read_answer(TAGGED, done(f"{draft}\nBetter: {final[:-9]}")).reply == "Draft."
+
+
+@pytest.mark.parametrize(
+    ("said", "yes"), [("yes", True), ("No.", False), (True, True), (False, False), ("Yes, I would", True), ("Yes I would", True)]
+)
 def test_questions(said, yes) -> None:
     answer = read_answer(ASKED, done(json.dumps({"q1": "no", "q2": said, "reason": "because"})))
     assert answer.questions == {"q1": False, "q2": yes}
+
+
+@pytest.mark.parametrize(
+    ("said", "yes"), [("no - wait, yes", True), ("yes, no question", True), ("yes, no", None), ("No/Yes", None)]
+)
+def test_a_question_has_one_answer(said, yes) -> None:
+    answer = read_answer(ASKED, done(json.dumps({"q1": "no", "q2": said, "reason": "because"})))
+    assert answer.questions.get("q2") is yes
 
 
 @pytest.mark.parametrize("text", ['{"q1": "yes"}', '{"q1": "yes", "q2": "maybe"}', '{"q1": "yes", "q2": 1}', "yes"])

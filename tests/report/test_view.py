@@ -147,7 +147,7 @@ def test_outcomes_are_summed_and_open_twins_are_named(scores: dict[str, Any]) ->
     assert rows[-1]["title"] == "Handover sheet, asked openly"
     assert rows[-1]["task"] == "–"
     assert total is not None
-    assert (total["answers"], total["truncated"], total["cut"]) == (264, 22, "8.3%")
+    assert (total["answers"], total["truncated"], total["cut"], total["unknown_tags"]) == (264, 22, "8.3%", 4)
     assert tables.quality({**scores, "quality": []}) == ([], None)
     named, _ = tables.quality({**scores, "scenarios": []}, {"P1-B1-S1": "Known from its transcripts"})
     assert (named[0]["title"], named[1]["title"]) == ("Known from its transcripts", "")

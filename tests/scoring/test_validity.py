@@ -29,6 +29,20 @@ def test_every_outcome_has_its_own_column() -> None:
     assert (row.task_accuracy, row.task_n) == (0.5, 1)
 
 
+def test_tags_that_are_on_no_list_are_counted() -> None:
+    cases = [case(number=number) for number in range(1, 4)]
+    found = {cases[0].code: ["PANIC", "GRIEF"], cases[1].code: ["PANIC"]}
+    verdicts = [
+        replace(verdict, detail={"tags": [], "unknown": found[one.code]})
+        if verdict.criterion == "target" and one.code in found
+        else verdict
+        for one in cases
+        for verdict in answer(one, target=0)
+    ]
+    [row] = scored(cases, verdicts).quality
+    assert (row.answers, row.unknown_tags) == (3, 3)
+
+
 def test_answers_are_turns_and_draws_and_open_twins_stand_apart() -> None:
     script = case("P2-B5-S1", mode="multi_turn", grading=Grading(turns=(2, 3)))
     rows = scored([script, *opened(twins())], [], draws=2).quality

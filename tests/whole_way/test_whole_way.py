@@ -38,7 +38,8 @@ def assert_whole(done: subprocess.CompletedProcess[str]) -> None:
 def test_a_random_model_goes_the_whole_way(tmp_path: Path) -> None:
     """Its answers end and its judge names letters, so that every file of a submission holds something."""
     model = tiny_checkpoint(tmp_path / "random", learn=LEARN, prefers={"</s>": 4.6, '"': 4.6})
-    judge = tiny_checkpoint(tmp_path / "random-judge", learn=LEARN, prefers={f"Ġ{letter}": 9 for letter in "ABCDE"})
+    wants = {"ĠA": 12} | {f"Ġ{letter}": 9 for letter in "BCDE"}
+    judge = tiny_checkpoint(tmp_path / "random-judge", learn=LEARN, prefers=wants)
     sampled = ("--set", "temperature=1", "--set", "seed=1")
     # the threads of such a small model only wait for each other, above all beside other tests
     assert_whole(walk("--model", f"transformers:{model}", "--judge", f"transformers:{judge}", *sampled, OMP_NUM_THREADS="1"))
