@@ -235,6 +235,8 @@ class Provenance:
     judges: tuple[JudgeState, ...]
     panel: Panel
     """Whose verdict gives the credit: `first`, `majority` or `worst`."""
+    minimum_messages: int
+    """Distinct messages below which no difference of two runs is tested; of scoring.yaml."""
     ignored_verdicts: int
     """Verdicts of cases or draws outside this design."""
 

@@ -93,6 +93,7 @@ track_fits:
   abuse: [abuse_by_others]
 severe_message: 8
 minimum_pairs: 30
+minimum_messages: 10
 breached_cap: 50.0
 familywise_error: 0.05
 false_discovery_rate: 0.10
