@@ -287,7 +287,7 @@ def judge_order(
     own, values = (overall(behaviors, points[None])[0] for behaviors, points in sides)
     shares = [_coverage(run) for run in others]
     least = runs[0]["provenance"]["minimum_coverage"]
-    values = np.where(np.array(shares) < least, np.nan, values)
+    values = np.where(np.array(shares) < least - 1e-9, np.nan, values)
     kept = ~np.isnan(values)
     tau = float(kendall(own[kept], values[None, kept])[0])
     taken = iter(places(values[None, kept])[0])
@@ -298,15 +298,16 @@ def judge_order(
 
 
 def _coverage(run: Run) -> float:
-    """Share of the points that the scored pairs carry: behaviors by points, scenarios of one alike, pairs of one alike."""
+    """As `Coverage.share` of the overall score, for other pairs: the sum over scenarios of weight x share of pairs scored."""
     found: dict[str, list[bool]] = defaultdict(list)
     for pair in run["pairs"]:
         if pair["headline"]:
             found[pair["scenario"]].append(pair["value"] is not None)
-    total = sum(behavior["weight"] for behavior in run["behaviors"])
-    shares = {scenario: sum(scored) / len(scored) for scenario, scored in found.items()}
-    planned = [(behavior["weight"], [part for part in behavior["parts"] if part in shares]) for behavior in run["behaviors"]]
-    return sum(weight * sum(shares[part] for part in parts) / len(parts) for weight, parts in planned if parts) / total
+    share = 0.0
+    for behavior in run["behaviors"]:
+        every = len(behavior["parts"]) + len(behavior["absent"])
+        share += behavior["weight"] / every * sum(sum(found[part]) / len(found[part]) for part in behavior["parts"])
+    return share / float(run["headline"]["overall"]["weight"])
 
 
 def places(values: Numbers) -> npt.NDArray[np.int64]:

@@ -15,6 +15,8 @@ LINES = tuple([twins(scenario, number) for number in range(1, 13)] for scenario 
 CODES = [pair[0].code for line in LINES for pair in line[:8]]
 """Of the first eight of each."""
 Json = dict[str, Any]
+LEAST = 0.09
+"""Coverage of nine tenths: the two behaviors carry a tenth of the benchmark, P1-B1 with one of its two scenarios."""
 
 
 def run(marks: Sequence[float | None]) -> Json:
@@ -27,5 +29,6 @@ def run(marks: Sequence[float | None]) -> Json:
     for (a, b), mark in zip(pairs, marks, strict=True):
         verdicts += engine_failure(a) if mark is None else answer(a, target=float(mark > 0))
         verdicts += answer(b, target=float(mark is not None and mark < 0))
-    found: Json = json.loads(json.dumps(to_json(scored([one for pair in pairs for one in pair], verdicts))))
+    cases = [one for pair in pairs for one in pair]
+    found: Json = json.loads(json.dumps(to_json(scored(cases, verdicts, minimum_coverage=LEAST))))
     return found

@@ -145,7 +145,7 @@ def test_an_interval_that_leaves_out_zero_is_not_a_difference_below_the_overall_
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3]), st.sampled_from([0.0, 0.5]))
 def test_every_verdict_follows_from_the_adjusted_p(seed: int, missing: float, shift: float) -> None:
-    drawn, runs = random.Random(seed), [sample_scores(), sample_scores()]
+    drawn, runs = random.Random(seed), [sample_scores() | {"format": FORMAT} for _ in range(2)]
     for at, each in enumerate(runs):
         for pair in each["pairs"]:
             pair["value"] = None if drawn.random() < missing else drawn.choice((-1.0, 0.0, 1.0)) + shift * at

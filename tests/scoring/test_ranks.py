@@ -26,13 +26,8 @@ SPLIT = run([1] * 12 + [0] * 11 + [-1])
 OTHER_SPLIT = run([0] * 11 + [-1] + [1] * 12)
 
 
-def low(found: Json) -> Json:
-    """The run with two scored pairs."""
-    few = copy.deepcopy(found)
-    for pair in few["pairs"][2:]:
-        pair["value"] = None
-    few["headline"]["overall"]["score"] |= {"value": None, "low": None, "high": None, "se": None, "note": "8% was scored"}
-    return few
+LOW = run([1, 1] + [None] * 22)
+"""Two scored pairs."""
 
 
 def ranks(runs: list[Json], names: list[str]) -> dict[str, tuple[int | None, int | None]]:
@@ -51,20 +46,20 @@ def test_a_rank_is_one_plus_the_runs_that_are_better() -> None:
 def test_a_run_of_low_coverage_takes_nobodys_rank() -> None:
     """With 25 of 544 pairs it made every run of a board rank 1, on those 25 pairs."""
     runs, names = [GOOD, POOR], ["good", "poor"]
-    alone, found = board(runs, names), board([*runs, low(SIMILAR)], [*names, "low"])
+    alone, found = board(runs, names), board([*runs, LOW], [*names, "low"])
     assert alone.tests == found.tests
     assert alone.standings == found.standings[:2]
     last = found.standings[2]
     assert (last.run, last.rank, last.last, last.score.value, last.missing) == ("low", None, None, None, 22)
-    assert last.reason == "8% was scored"
+    assert last.reason == last.score.note
+    assert "of its weight was scored" in last.reason
 
 
 def test_one_run_that_can_be_ranked_has_no_rank() -> None:
-    found = board([low(POOR), GOOD, low(SIMILAR)], ["a", "b", "c"])
-    assert ranks([low(POOR), GOOD], ["a", "b"]) == {"a": (None, None), "b": (None, None)}
-    assert [each.reason for each in found.standings] == [
-        "8% was scored", "no other run can be ranked, and one alone has no rank", "8% was scored"
-    ]  # fmt: skip
+    found = board([LOW, GOOD], ["a", "b"])
+    assert [(each.rank, each.last) for each in found.standings] == [(None, None)] * 2
+    assert "of its weight was scored" in found.standings[0].reason
+    assert found.standings[1].reason == "no other run can be ranked, and one alone has no rank"
     assert found.tests == ()
 
 
@@ -83,7 +78,7 @@ def test_another_run_changes_no_test_of_two_and_no_value_of_one(seed: int, count
         assert known[test.first, test.second] == (pytest.approx(test.value), pytest.approx(test.se), test.n_pairs)
     standings = {each.run: (each.score, each.missing) for each in more.standings}
     assert all(standings[each.run] == (each.score, each.missing) for each in few.standings)
-    assert behavior_values(runs)[0][:, :-1].tolist() == pytest.approx(behavior_values(runs[:-1])[0].tolist(), nan_ok=True)
+    assert np.allclose(behavior_values(runs)[0][:, :-1], behavior_values(runs[:-1])[0], equal_nan=True)
 
 
 def test_intervals_are_those_of_compare_at_the_joint_level() -> None:
@@ -210,7 +205,7 @@ def test_another_judge_can_turn_the_order() -> None:
     turned: list[list[dict[str, Any]]] = [[{**pair, "value": 1 - pair["value"]} for pair in each["pairs"]] for each in runs]
     found = judge_order(runs, names, turned, "", "worst")
     assert (found.tau, [(each.run, each.place, each.coverage) for each in found.places]) == (
-        -1.0, [("good", 3, 1.0), ("poor", 1, 1.0), ("split", 2, 1.0)]
+        -1.0, [("good", 3, 0.1), ("poor", 1, 0.1), ("split", 2, 0.1)]
     )  # fmt: skip
     assert found.places[0].value == pytest.approx(1 / 12)
 
@@ -218,7 +213,7 @@ def test_another_judge_can_turn_the_order() -> None:
 def test_a_judge_that_leaves_out_one_run_leaves_the_others_their_places() -> None:
     runs, names = [GOOD, POOR, SPLIT], ["good", "poor", "split"]
     pairs = [each["pairs"] for each in runs]
-    found = judge_order(runs, names, [pairs[0], low(POOR)["pairs"], pairs[2]], "judge", "first")
+    found = judge_order(runs, names, [pairs[0], LOW["pairs"], pairs[2]], "judge", "first")
     assert [each.place for each in found.places] == [1, None, 2]
     assert [each.value for each in found.places] == [
         each and pytest.approx(each["headline"]["overall"]["score"]["value"]) for each in (GOOD, None, SPLIT)
