@@ -112,13 +112,15 @@ def _model(folder: Path) -> str:
 def _judges(folders: Sequence[Path], names: Sequence[str], runs: Sequence[Run]) -> tuple[tuple[JudgeOrder, ...], str]:
     """The order by each judge put first and by each panel, from the journals; or why there is none."""
     from helmbench_hf.scoring.ranks import judge_order
+    from helmbench_hf.scoring.verdicts import MAJORITY_OF
 
     if len(runs) < 2:
         return (), "fewer than two runs are ranked"
     ids = [judge["id"] for judge in runs[0]["provenance"]["judges"]]
     if len(ids) < 2:
         return (), "fewer than two judges graded the runs"
-    variants: list[tuple[str, Panel]] = [*((judge, "first") for judge in ids), ("", "majority"), ("", "worst")]
+    panels: tuple[Panel, ...] = ("majority", "worst") if len(ids) >= MAJORITY_OF else ("worst",)
+    variants: list[tuple[str, Panel]] = [*((judge, "first") for judge in ids), *(("", panel) for panel in panels)]
     rescored = []
     for folder, name, run in zip(folders, names, runs, strict=True):
         try:

@@ -76,7 +76,7 @@ def test_everything_is_printed_as_json_and_kept(folders: list[Path], tmp_path: P
     assert [each["run"] for each in found["board"]["standings"]] == sorted(
         found["names"], key=lambda name: ({each["run"]: each["rank"] for each in found["board"]["standings"]}[name], name)
     )
-    assert {each["run"]: each["value"] for each in found["board"]["standings"]} == {
+    assert {each["run"]: each["score"]["value"] for each in found["board"]["standings"]} == {
         folder.name: pytest.approx(overall(folder)) for folder in folders
     }
     assert (found["weights"]["draws"], found["weights"]["concentration"]) == (50, 100)
@@ -88,16 +88,15 @@ def test_other_judges_are_those_of_score_with_that_panel(folders: list[Path]) ->
     found = json.loads(helmbench("study", *folders, "--draws", 5, "--json"))
     assert [RunFolder(folder).scores.read_text() for folder in folders] == before
     orders = {each["judge"] or each["panel"]: each for each in found["judges"]}
-    assert list(orders) == ["judge-a", "judge-b", "majority", "worst"]
+    assert list(orders) == ["judge-a", "judge-b", "worst"]
     assert found["judges_reason"] == ""
-    assert (orders["judge-a"]["tau"], orders["judge-a"]["places"]) == (1.0, [3, 1, 1])
-    assert (orders["judge-b"]["tau"], orders["judge-b"]["places"]) == (-1.0, [1, 2, 2])
-    for panel in ("majority", "worst"):
-        for folder in folders:
-            helmbench("score", "--run", folder, "--panel", panel)
-            assert json.loads(RunFolder(folder).scores.read_text())["provenance"]["panel"] == panel
-        assert orders[panel]["values"] == [pytest.approx(overall(folder)) for folder in folders]
-    assert json.loads(helmbench("study", *folders, "--draws", 5, "--json"))["judges"][3]["tau"] in (None, 1.0)
+    assert (orders["judge-a"]["tau"], [each["place"] for each in orders["judge-a"]["places"]]) == (1.0, [3, 1, 1])
+    assert (orders["judge-b"]["tau"], [each["place"] for each in orders["judge-b"]["places"]]) == (-1.0, [1, 2, 2])
+    for folder in folders:
+        helmbench("score", "--run", folder, "--panel", "worst")
+        assert json.loads(RunFolder(folder).scores.read_text())["provenance"]["panel"] == "worst"
+    assert [each["value"] for each in orders["worst"]["places"]] == [pytest.approx(overall(folder)) for folder in folders]
+    assert json.loads(helmbench("study", *folders, "--draws", 5, "--json"))["judges"][2]["tau"] in (None, 1.0)
 
 
 def test_tables_hold_no_name_that_acts(folders: list[Path]) -> None:
@@ -109,7 +108,7 @@ def test_tables_hold_no_name_that_acts(folders: list[Path]) -> None:
         "one[red]evil",
         "3 paired comparison(s) at a joint 95%",
         "Other weights: share of 20 draws",
-        "panel majority",
+        "panel worst",
         "Items: saturated",
         "of at least 5 runs scored it",
     ):
