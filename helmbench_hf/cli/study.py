@@ -127,7 +127,9 @@ def _judges(folders: Sequence[Path], names: Sequence[str], runs: Sequence[Run]) 
             rescored.append(_rescored(folder, variants, run))
         except ours() as error:
             return (), f"{name} cannot be scored again: {error}"
-    found = (judge_order(runs, names, pairs, *variant) for variant, pairs in zip(variants, zip(*rescored, strict=True), strict=True))
+    found = (
+        judge_order(runs, names, pairs, *variant) for variant, pairs in zip(variants, zip(*rescored, strict=True), strict=True)
+    )
     return tuple(found), ""
 
 
@@ -212,8 +214,8 @@ def _weights(found: WeightStability | None) -> Iterator[RenderableType]:
     yield _table(f"Other weights: share of {found.draws} draws in which a run takes each place", heads, rows)
     taus = [DASH if tau is None else number(tau, 2) for tau in (found.tau_median, found.tau_low)]
     yield _text(
-        f"Dirichlet weights of {found.behaviors} behaviors around the published ones, concentration {found.concentration:g}, each "
-        f"run on the pairs that it scored: Kendall's tau-b to the published order {taus[0]} (median), {taus[1]} (5% quantile)."
+        f"Dirichlet weights of {found.behaviors} behaviors around the published ones, concentration {found.concentration:g}, "
+        f"each run on the pairs that it scored: Kendall's tau-b to the published order {taus[0]} (median), {taus[1]} (5% quantile)."
     )
 
 

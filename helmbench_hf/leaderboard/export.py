@@ -19,7 +19,8 @@ _JUDGE = ("id", "mode", "model_sha256")
 def table(data: Data, group: Group | None, query: Query) -> dict[str, Any]:
     """The runs of a group. Scores are shares of 1, as in `scores.json`, with their 95% intervals and n; null where there is none.
 
-    `rank` is null where a run stands off the ranking; `unranked` says why. Every text has passed `report.text.visible`, and is still untrusted.
+    `rank` is null where a run stands off the ranking; `unranked` says why. Every text has passed `report.text.visible`, and is
+    still untrusted.
     """
     found: dict[str, Any] = {
         "format": FORMAT,

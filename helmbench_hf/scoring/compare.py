@@ -131,7 +131,9 @@ def _difference(
     code, title = groups[0]["code"], groups[0]["title"]
     inside = [at for at, behavior in enumerate(cells.behaviors) if code == "all" or f"{behavior}-".startswith(f"{code}-")]
     first, second, found = differences.combined(cells, pieces, inside)
-    withheld = [f"{name}: {each['score']['note']}" for name, each in zip(names, groups, strict=True) if each["score"]["value"] is None]
+    withheld = [
+        f"{name}: {each['score']['note']}" for name, each in zip(names, groups, strict=True) if each["score"]["value"] is None
+    ]
     if withheld:
         reason = "; ".join(withheld)
         nothing = Estimate(None, None, None, found.n_pairs, found.n_meanings, note=reason)

@@ -292,8 +292,10 @@ def judge_order(
     tau = float(kendall(own[kept], values[None, kept])[0])
     taken = iter(places(values[None, kept])[0])
     rows = zip(names, values.tolist(), kept.tolist(), shares, strict=True)
-    found = tuple(JudgePlace(name, value, int(next(taken)), share) if here else JudgePlace(name, None, None, share)
-                  for name, value, here, share in rows)
+    found = tuple(
+        JudgePlace(name, value, int(next(taken)), share) if here else JudgePlace(name, None, None, share)
+        for name, value, here, share in rows
+    )
     return JudgeOrder(judge, panel, found, None if math.isnan(tau) else tau)
 
 

@@ -154,7 +154,9 @@ def test_a_deep_link_opens_its_run_and_an_unknown_one_says_so(data: Data) -> Non
     assert "There is no run or model “&lt;b&gt;no&lt;/b&gt;”" in text
 
 
-@pytest.mark.parametrize(("minimum", "word"), [(4, r"no difference shown, p 0\.\d|differs, p "), (9, "8 distinct messages; nothing")])
+@pytest.mark.parametrize(
+    ("minimum", "word"), [(4, r"no difference shown, p 0\.\d|differs, p "), (9, "8 distinct messages; nothing")]
+)
 def test_a_comparison_says_how_its_rows_were_tested(minimum: int, word: str) -> None:
     data = boards.board([boards.accepted(number, boards.NAMES[number], minimum_messages=minimum) for number in (1, 2)])
     status, text = boards.render(data, Query(view="compare", models=(boards.NAMES[1],), second=boards.NAMES[2]))

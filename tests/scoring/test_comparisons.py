@@ -121,7 +121,8 @@ def test_what_does_not_vary_is_outside_the_family() -> None:
 def test_many_pairs_of_few_messages_are_outside_the_family() -> None:
     """Forty pairs of nine messages: they had a p, and "differs"."""
     few, enough = (
-        Effect("persona", level, "neutral", 40, n, Estimate(0.3, 0.1, 0.5, 40, n, 0.1, n - 1.0)) for level, n in (("a", 9), ("b", 10))
+        Effect("persona", level, "neutral", 40, n, Estimate(0.3, 0.1, 0.5, 40, n, 0.1, n - 1.0))
+        for level, n in (("a", 9), ("b", 10))
     )
     found = compared([few, enough])
     assert [family.size for family in found.families] == [0, 1]

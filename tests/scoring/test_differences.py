@@ -99,7 +99,11 @@ def test_every_two_runs_of_a_board_are_tested_as_compare_does(
     tests = board(runs, [f"run {at}" for at in range(count)]).tests
     for test, (one, other) in zip(tests, itertools.combinations(runs, 2), strict=True):
         wanted = compare(one, other).overall
-        assert (test.n_pairs, test.n_meanings, test.reason) == (wanted.estimate.n_pairs, wanted.estimate.n_meanings, wanted.reason)
+        assert (test.n_pairs, test.n_meanings, test.reason) == (
+            wanted.estimate.n_pairs,
+            wanted.estimate.n_meanings,
+            wanted.reason,
+        )
         for name in ("value", "se"):
             value = getattr(wanted.estimate, name)
             assert getattr(test, name) == (value if value is None else pytest.approx(value, rel=1e-9, abs=1e-12))
