@@ -215,7 +215,8 @@ def _weights(found: WeightStability | None) -> Iterator[RenderableType]:
     taus = [DASH if tau is None else number(tau, 2) for tau in (found.tau_median, found.tau_low)]
     yield _text(
         f"Dirichlet weights of {found.behaviors} behaviors around the published ones, concentration {found.concentration:g}, "
-        f"each run on the pairs that it scored: Kendall's tau-b to the published order {taus[0]} (median), {taus[1]} (5% quantile)."
+        "each run on the pairs that it scored: "
+        f"Kendall's tau-b to the published order {taus[0]} (median), {taus[1]} (5% quantile)."
     )
 
 
