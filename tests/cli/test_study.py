@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Callable
@@ -46,6 +47,8 @@ def says(case: Case, name: str) -> str:
 @pytest.fixture
 def folders(tiny: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Three scored runs on the tiny benchmark's judged scenario, graded by two judges of whom one has everything wrong."""
+    # one scenario stands for all
+    tiny = dataclasses.replace(tiny, scoring=tiny.scoring.model_copy(update={"minimum_coverage": 1e-9}))
     cases = [case for case in expand(tiny) if case.scenario == "P1-B5-S1"]
     for module in (load, exchanges, judging, grading):
         monkeypatch.setattr(module, "default_benchmark", lambda: tiny)
@@ -145,6 +148,30 @@ def test_what_cannot_be_studied_is_a_sentence(folders: list[Path], tmp_path: Pat
     helmbench("score", "--run", folders[1], "--panel", "worst")
     assert "different panels" in helmbench("study", *folders, code=1)
     assert "different panels" in helmbench("compare", *folders[:2], code=1)
+
+
+def test_a_run_off_the_ranking_is_named_with_its_reason(folders: list[Path]) -> None:
+    path = RunFolder(folders[0]).scores
+    found = json.loads(path.read_text())
+    found["headline"]["overall"]["score"] |= {"value": None, "low": None, "high": None, "note": "too little was scored"}
+    path.write_text(json.dumps(found))
+    told = " ".join(helmbench("study", *folders, "--draws", 5).split())
+    assert "one is off the ranking: too little was scored." in told
+    assert "Every two ranked runs: 0 of 1 comparisons differ" in told
+    written = json.loads(helmbench("study", *folders, "--draws", 5, "--json"))
+    assert [each["run"] for each in written["weights"]["places"]] == ["two", "same"]
+    assert [each["run"] for each in written["judges"][0]["places"]] == ["two", "same"]
+    assert {item["n"] for item in written["items"]["items"]} == {2}
+    alone = " ".join(helmbench("study", *folders[:2], "--draws", 5).split())
+    assert "two is off the ranking: no other run can be ranked" in alone
+    assert "Other weights: fewer than two runs are ranked." in alone
+
+
+def test_compare_says_why_rows_are_not_tested(folders: list[Path]) -> None:
+    told = helmbench("compare", *folders[:2])
+    assert re.search(r"not tested \(\d distinct messages?; nothing is tested below 10\)", told)
+    assert "Intervals are 95% for each row alone" in told
+    assert " differs" not in told.replace("row that differs", "")
 
 
 def test_compare_shows_names_of_folders_harmlessly(folders: list[Path]) -> None:
