@@ -1,9 +1,10 @@
 """How often the figures of a run hold the truth, on a simulated respondent. `python benchmarks/coverage.py --only scores`
 
 Arms: `scores` (95% intervals of overall, pillars, behaviors), `missing` (the same with missing verdicts, and the bounds),
-`judges` (an imperfect judge: raw and corrected intervals), `compare` (two runs: false positives and power), `boards` (20
-equal respondents), `floors` (cleared, not shown, breached), `marks` (gap, effects, midpoints), `bounds` (scores near their
-bounds, beside the t interval). Prints JSON; shares in percent.
+`judges` (an imperfect judge: raw and corrected intervals), `compare` (two runs: false positives and power), `few` (false
+positives by number of messages), `boards` (20 equal respondents; a run of low coverage), `floors` (cleared, not shown,
+breached), `marks` (gap, effects, midpoints), `bounds` (scores near their bounds, beside the t interval). Prints JSON; shares in
+percent.
 `coverage_model.py` says what is simulated: the cases of `core`, verdict by verdict, scored by the scoring package itself.
 """
 
@@ -18,6 +19,7 @@ from typing import Any
 
 from coverage_bounds import bounds_coverage
 from coverage_compare import boards, comparisons
+from coverage_few import few_messages
 from coverage_floors import floor_states
 from coverage_judges import judge_coverage
 from coverage_marks import mark_coverage
@@ -43,6 +45,7 @@ def main() -> int:
         "missing": (lambda n, seed: missing_coverage(pairs, n, seed), 300),
         "judges": (lambda n, seed: judge_coverage(pairs, n, seed), 300),
         "compare": (lambda n, seed: comparisons(pairs, n, seed), 600),
+        "few": (lambda n, seed: few_messages(pairs, n, seed), 4000),
         "boards": (lambda n, seed: boards(pairs, n, seed), 200),
         "floors": (lambda n, seed: floor_states(benchmark, {name: plans[name] for name in ("core", "taxonomy")}, n, seed), 1000),
         "marks": (lambda n, seed: mark_coverage(every, n, seed), 300),
@@ -64,7 +67,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    names = ("scores", "missing", "judges", "compare", "boards", "floors", "marks", "bounds")
+    names = ("scores", "missing", "judges", "compare", "few", "boards", "floors", "marks", "bounds")
     parser.add_argument("--only", nargs="*", choices=names, help="arms to run; none: all")
     parser.add_argument("--replicates", type=int, default=0, help="of every arm; 0: each arm's own number")
     parser.add_argument("--seed", type=int, default=1)

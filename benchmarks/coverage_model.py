@@ -120,6 +120,7 @@ class Sample:
         codes = sorted({case.code for case in cases})
         detects = [case.gold != "none" and case.member != "benign" for case in cases]
         self.sizes = (len(scenarios), len(others), len(meanings), len(codes), len(cases))
+        self.scenarios = tuple(scenarios)
         self._scenario = np.array([scenarios.index(code) for code in scenario_of])
         self._away = np.array([others.index(key) if key else -1 for key in away])
         place = {meaning: index for index, meaning in enumerate(meanings)}

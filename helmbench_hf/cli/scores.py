@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from helmbench_hf.content.policies import Policy
     from helmbench_hf.grading.run import Graded
     from helmbench_hf.records import Case
+    from helmbench_hf.scoring.compare import Difference
     from helmbench_hf.scoring.policies import Expected
+    from helmbench_hf.scoring.result import Estimate
 
 ExistingRun = Annotated[Path, typer.Option("--run", help="Folder of the run.")]
 Checks = Annotated[
@@ -175,15 +177,15 @@ def compare(
         return
     one, other = map(plain, found.names)
     typer.echo(f"{one} minus {other}: {found.pairs} pairs, {found.dropped} not scored in both")
+    typer.echo("code, each run, difference [95% interval of the row alone], n=pairs/messages, p (adjusted below the first row)")
     for row in (found.overall, *found.pillars, *found.behaviors):
-        typer.echo(
-            f"{plain(row.code):8} {_points(row.first)} {_points(row.second)}   {_interval(row.estimate)} {_verdict(row.differs)}"
-        )
+        line = f"{row.code:8} {_points(row.first)} {_points(row.second)}   {_interval(row.estimate)}  {_verdict(row)}"
+        typer.echo(plain(line, 1000))
     for floor in found.floors:
         typer.echo(plain(f"floor {floor.slug}: {floor.first} against {floor.second}"))
     if found.detectable is not None:
         typer.echo(f"a true overall difference of {100 * found.detectable:.1f} points would be found with 80% power")
-    typer.echo(found.rank_rule)
+    typer.echo(found.rule)
 
 
 def read_scores(run: Path) -> dict[str, Any]:
@@ -201,13 +203,18 @@ def _points(value: float | None) -> str:
     return "      -" if value is None else f"{100 * value:7.1f}"
 
 
-def _interval(estimate: Any) -> str:
+def _interval(estimate: Estimate) -> str:
     if estimate.value is None:
-        return f"-  ({estimate.note or 'no pair scored in both'})"
+        return "-"
+    n = f"n={estimate.n_pairs}/{estimate.n_meanings}"
     if estimate.low is None or estimate.high is None:
-        return f"{100 * estimate.value:+.1f}  (no interval: {estimate.note or 'too few messages'})"
-    return f"{100 * estimate.value:+.1f}  [{100 * estimate.low:+.1f}, {100 * estimate.high:+.1f}]  n={estimate.n_pairs}"
+        return f"{100 * estimate.value:+.1f}  (no interval)  {n}"
+    return f"{100 * estimate.value:+.1f}  [{100 * estimate.low:+.1f}, {100 * estimate.high:+.1f}]  {n}"
 
 
-def _verdict(differs: bool | None) -> str:
-    return {True: "differs", False: "no difference shown", None: ""}[differs]
+def _verdict(row: Difference) -> str:
+    from helmbench_hf.report.tested import probability
+
+    if row.differs is None:
+        return f"not tested ({row.reason})"
+    return f"p={probability(row.p_adjusted)} {'differs' if row.differs else 'no difference shown'}"

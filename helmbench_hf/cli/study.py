@@ -39,7 +39,8 @@ class Study:
     judges: tuple[JudgeOrder, ...]
     judges_reason: str
     """Why there is no order by judge."""
-    items: Items
+    items: Items | None
+    """None where no run is ranked."""
 
 
 def study(
@@ -77,21 +78,24 @@ def study(
 
 def _study(folders: Sequence[Path], concentration: float, draws: int) -> Study:
     from helmbench_hf.scoring.items import items
-    from helmbench_hf.scoring.ranks import board, weight_stability
+    from helmbench_hf.scoring.ranks import board, off_ranking, weight_stability
 
     short = [folder.resolve().name for folder in folders]
     names = short if len(set(short)) == len(short) else [str(folder) for folder in folders]
     runs = [read_scores(folder) for folder in folders]
-    ranked = board(runs, names)
-    judges, reason = _judges(folders, names, runs)
+    standings = board(runs, names)
+    # a run that is not ranked takes nothing away from what is said of the others
+    kept = [at for at, run in enumerate(runs) if not off_ranking(run)]
+    ranked = [runs[at] for at in kept]
+    judges, reason = _judges([folders[at] for at in kept], [names[at] for at in kept], ranked)
     return Study(
         names=tuple(names),
         models=tuple(_model(folder) for folder in folders),
-        board=ranked,
-        weights=weight_stability(runs, names, concentration, draws),
+        board=standings,
+        weights=weight_stability(ranked, [names[at] for at in kept], concentration, draws),
         judges=judges,
         judges_reason=reason,
-        items=items(runs),
+        items=items(ranked) if ranked else None,
     )
 
 
@@ -108,18 +112,24 @@ def _model(folder: Path) -> str:
 def _judges(folders: Sequence[Path], names: Sequence[str], runs: Sequence[Run]) -> tuple[tuple[JudgeOrder, ...], str]:
     """The order by each judge put first and by each panel, from the journals; or why there is none."""
     from helmbench_hf.scoring.ranks import judge_order
+    from helmbench_hf.scoring.verdicts import MAJORITY_OF
 
+    if len(runs) < 2:
+        return (), "fewer than two runs are ranked"
     ids = [judge["id"] for judge in runs[0]["provenance"]["judges"]]
     if len(ids) < 2:
         return (), "fewer than two judges graded the runs"
-    variants: list[tuple[str, Panel]] = [*((judge, "first") for judge in ids), ("", "majority"), ("", "worst")]
+    panels: tuple[Panel, ...] = ("majority", "worst") if len(ids) >= MAJORITY_OF else ("worst",)
+    variants: list[tuple[str, Panel]] = [*((judge, "first") for judge in ids), *(("", panel) for panel in panels)]
     rescored = []
     for folder, name, run in zip(folders, names, runs, strict=True):
         try:
             rescored.append(_rescored(folder, variants, run))
         except ours() as error:
             return (), f"{name} cannot be scored again: {error}"
-    found = (judge_order(runs, pairs, *variant) for variant, pairs in zip(variants, zip(*rescored, strict=True), strict=True))
+    found = (
+        judge_order(runs, names, pairs, *variant) for variant, pairs in zip(variants, zip(*rescored, strict=True), strict=True)
+    )
     return tuple(found), ""
 
 
@@ -150,9 +160,12 @@ def _rescored(folder: Path, variants: Sequence[tuple[str, Panel]], run: Run) -> 
 
 def _shown(found: Study) -> Iterator[RenderableType]:
     board, models = found.board, dict(zip(found.names, found.models, strict=True))
-    yield _text(f"{len(found.names)} runs; {board.pairs} pairs that every run scored, {board.dropped} left out")
+    yield _text(f"{len(found.names)} runs on {board.pairs} headline pairs; every two are compared on the pairs that both scored")
     yield _board(board, models)
     yield _text(board.rule)
+    for each in board.standings:
+        if each.rank is None:
+            yield _text(f"{each.run} is off the ranking: {each.reason}.")
     yield from _tests(board)
     yield from _weights(found.weights)
     yield from _orders(found)
@@ -160,32 +173,32 @@ def _shown(found: Study) -> Iterator[RenderableType]:
 
 
 def _board(board: Board, models: Mapping[str, str]) -> Table:
-    from helmbench_hf.report.fmt import DASH, figure, number
+    from helmbench_hf.report.fmt import DASH, figure
 
     rows = []
     for each in board.standings:
-        score = figure(dataclasses.asdict(each.published))
+        score = figure(dataclasses.asdict(each.score), digits=1)
         place = str(each.rank) if each.rank == each.last else f"{each.rank} to {each.last}"
-        value = DASH if each.value is None else number(100 * each.value, 1)
-        floors = ", ".join(each.breached) or DASH
-        rows.append((each.rank, place, each.run, models[each.run], value, score.spoken, each.missing, floors))
-    heads = ("Rank", "Places", "Run", "Model", "Overall", "As published", "Unscored", "Floors breached")
+        ranks = (DASH, DASH) if each.rank is None else (each.rank, place)
+        rows.append((*ranks, each.run, models[each.run], score.spoken, each.missing, ", ".join(each.breached) or DASH))
+    heads = ("Rank", "Places", "Run", "Model", "Overall", "Unscored", "Floors breached")
     return _table("Ranks: runs of one rank are not ordered", heads, rows)
 
 
 def _tests(board: Board) -> Iterator[RenderableType]:
     from helmbench_hf.report.fmt import DASH, number
 
-    differing = sum(test.differs for test in board.tests)
+    differing = sum(test.differs is True for test in board.tests)
     chosen = [test for test in board.tests if len(board.tests) <= MANY or test.differs]
     rows = []
     for test in chosen:
         value = DASH if test.value is None else number(100 * test.value, 1)
         known = test.low is not None and test.high is not None
         interval = f"{number(100 * (test.low or 0), 1)} to {number(100 * (test.high or 0), 1)}" if known else DASH
-        rows.append((test.first, test.second, value, interval, test.n_pairs, test.n_meanings, "yes" if test.differs else "no"))
+        word = {True: "yes", False: "no", None: f"not tested: {test.reason}"}[test.differs]
+        rows.append((test.first, test.second, value, interval, test.n_pairs, test.n_meanings, word))
     heads = ("First", "Second", "Difference", "Joint 95%", "Pairs", "Messages", "Differs")
-    yield _table(f"Every two runs: {differing} of {len(board.tests)} comparisons differ", heads, rows)
+    yield _table(f"Every two ranked runs: {differing} of {len(board.tests)} comparisons differ", heads, rows)
     if len(chosen) < len(board.tests):
         yield _text("Only those that differ are shown; --json has all of them.")
 
@@ -194,15 +207,16 @@ def _weights(found: WeightStability | None) -> Iterator[RenderableType]:
     from helmbench_hf.report.fmt import DASH, number, percent
 
     if found is None:
-        yield _text("Other weights: no pair was scored by every run.")
+        yield _text("Other weights: fewer than two runs are ranked.")
         return
     heads = ("Run", *(f"Place {place}" for place in range(1, len(found.places) + 1)))
     rows = [(each.run, *(percent(share, 0) for share in each.shares)) for each in found.places]
     yield _table(f"Other weights: share of {found.draws} draws in which a run takes each place", heads, rows)
     taus = [DASH if tau is None else number(tau, 2) for tau in (found.tau_median, found.tau_low)]
     yield _text(
-        f"Dirichlet weights of {found.behaviors} behaviors around the published ones, concentration {found.concentration:g}: "
-        f"Kendall's tau to the published order {taus[0]} (median), {taus[1]} (5% quantile)."
+        f"Dirichlet weights of {found.behaviors} behaviors around the published ones, concentration {found.concentration:g}, "
+        "each run on the pairs that it scored: "
+        f"Kendall's tau-b to the published order {taus[0]} (median), {taus[1]} (5% quantile)."
     )
 
 
@@ -214,16 +228,20 @@ def _orders(found: Study) -> Iterator[RenderableType]:
         return
     rows = []
     for each in found.judges:
-        taken = each.places or (DASH,) * len(found.names)
-        values = ("" if value is None else f" ({number(100 * value, 1)})" for value in each.values)
-        cells = (f"{place}{value}" for place, value in zip(taken, values, strict=True))
-        rows.append((each.judge or f"panel {each.panel}", DASH if each.tau is None else number(each.tau, 2), each.pairs, *cells))
-    yield _table("Other judges: place (overall) of each run, without a test", ("Judge", "Tau", "Pairs", *found.names), rows)
+        cells = (DASH if run.value is None else f"{run.place} ({number(100 * run.value, 1)})" for run in each.places)
+        rows.append((each.judge or f"panel {each.panel}", DASH if each.tau is None else number(each.tau, 2), *cells))
+    heads = ("Judge", "Tau", *(run.run for run in found.judges[0].places))
+    yield _table("Other judges: place (overall) of each run on the pairs scored so, without a test", heads, rows)
+    if any(run.value is None for each in found.judges for run in each.places):
+        yield _text("A dash: too little of the run is scored so.")
 
 
-def _items(found: Items) -> Iterator[RenderableType]:
+def _items(found: Items | None) -> Iterator[RenderableType]:
     from helmbench_hf.report.fmt import DASH, number
 
+    if found is None:
+        yield _text("Items: no run is ranked.")
+        return
     rows = []
     for each in (found.all, *found.behaviors):
         means = (DASH if value is None else number(value, 2) for value in (each.difficulty, each.discrimination))

@@ -43,6 +43,7 @@ class ScoringFile(Authored):
     severe_message: int
     minimum_pairs: int
     minimum_coverage: Annotated[float, Field(gt=0, le=1)]
+    minimum_messages: Annotated[int, Field(gt=1)]
     breached_cap: float
     familywise_error: Annotated[float, Field(gt=0, lt=1)]
     false_discovery_rate: Annotated[float, Field(gt=0, lt=1)]

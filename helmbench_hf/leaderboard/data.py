@@ -39,8 +39,6 @@ class Place:
 
     rank: int
     last: int
-    missing: int
-    """Headline pairs that this run did not score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,9 @@ class Entry:
     mark: Mark
     group: str
     place: Place | None
-    """None where a group holds one run, which has no rank."""
+    """None where it stands off the ranking."""
+    unranked: str
+    """Why it does."""
     contamination: Contamination | None
     """None where there is no holdout figure for the same design."""
 
@@ -81,9 +81,6 @@ class Group:
     entries: tuple[Entry, ...]
     rule: str
     """How ranks come about, or why there are none."""
-    pairs: int
-    """Headline pairs that every run scored: what ranks rest on."""
-    dropped: int
     policies: tuple[Policy, ...]
     people: tuple[People, ...]
 
@@ -168,7 +165,8 @@ def _group(
     labels = _labels(runs)
     slimmed = {each.manifest.run_id: slim(each.scores) for each in runs}
     ranked = _ranks(runs, labels, slimmed, stores)
-    places = {row["run"]: Place(row["rank"], row["last"], row["missing"]) for row in ranked["standings"]}
+    standings = {row["run"]: row for row in ranked["standings"]}
+    places = {name: Place(row["rank"], row["last"]) for name, row in standings.items() if row["rank"] is not None}
     ours = {each.manifest.run_id for each in runs}
     entries = [
         Entry(
@@ -182,19 +180,18 @@ def _group(
             mark=marks.runs.get(each.manifest.run_id, Mark()),
             group=name,
             place=places.get(labels[each.manifest.run_id]),
+            unranked=visible(standings[labels[each.manifest.run_id]]["reason"], 500) if standings else ranked["rule"],
             contamination=_contamination(each.manifest.run_id, ours, marks, differences),
         )
         for each in runs
     ]
-    entries.sort(key=lambda entry: (entry.place.rank if entry.place else 1, entry.label.casefold(), entry.run))
+    entries.sort(key=lambda entry: (entry.place.rank if entry.place else len(runs) + 1, entry.label.casefold(), entry.run))
     origin = runs[0].scores["provenance"]
     return Group(
         id=name,
         title=visible(_title(origin), 300),
         entries=tuple(entries),
         rule=ranked["rule"],
-        pairs=ranked["pairs"],
-        dropped=ranked["dropped"],
         policies=tuple(deep(list(policies(origin["design"])))),
         people=tuple(each for each in marks.people if each.content_sha256 == origin["content_sha256"]),
     )
@@ -235,8 +232,7 @@ def _ranks(
 ) -> dict[str, Any]:
     """Standings of `scoring.ranks`, or those that were computed before for the same bytes."""
     if len(runs) < 2:
-        pairs = sum(pair["value"] is not None for pair in slimmed[runs[0].manifest.run_id]["pairs"])
-        return {"standings": [], "rule": "One run alone has no rank.", "pairs": pairs, "dropped": 0}
+        return {"standings": [], "rule": "One run alone has no rank."}
     ordered = sorted(runs, key=lambda each: each.manifest.run_id)
     name = digest([__version__, [[each.digest, labels[each.manifest.run_id]] for each in ordered]])
     for store in stores:

@@ -11,7 +11,7 @@ from helmbench_hf.leaderboard.data import Data, Entry, Group
 from helmbench_hf.leaderboard.query import Query
 from helmbench_hf.scoring.compare import MUST_AGREE
 
-FORMAT = 1
+FORMAT = 2
 _ESTIMATE = ("value", "low", "high", "se", "df", "n_pairs", "n_meanings", "note")
 _JUDGE = ("id", "mode", "model_sha256")
 
@@ -19,7 +19,8 @@ _JUDGE = ("id", "mode", "model_sha256")
 def table(data: Data, group: Group | None, query: Query) -> dict[str, Any]:
     """The runs of a group. Scores are shares of 1, as in `scores.json`, with their 95% intervals and n; null where there is none.
 
-    `rank` is null where a group holds one run. Every text has passed `report.text.visible`, and is still untrusted.
+    `rank` is null where a run stands off the ranking; `unranked` says why. Every text has passed `report.text.visible`, and is
+    still untrusted.
     """
     found: dict[str, Any] = {
         "format": FORMAT,
@@ -42,7 +43,7 @@ def table(data: Data, group: Group | None, query: Query) -> dict[str, Any]:
             **{name: origin[name] for name, _ in MUST_AGREE},
             "judges": [{name: judge[name] for name in _JUDGE} for judge in origin["judges"]],
         },
-        "ranks": {"rule": group.rule, "pairs": group.pairs, "dropped": group.dropped},
+        "ranks": {"rule": group.rule},
         "sorted_by": shown.sorted_by or "Rank",
         "rows": [_row(row.entry, row.gate.state) for row in shown.rows],
     }
@@ -60,6 +61,7 @@ def _row(entry: Entry, gate: str) -> dict[str, Any]:
         "files_sha": model.files_sha,
         "rank": entry.place.rank if entry.place else None,
         "last_place": entry.place.last if entry.place else None,
+        "unranked": entry.unranked,
         "printed": headline["printed"],
         "overall": _estimate(headline["overall"]["score"]),
         "coverage": dict(headline["overall"]["coverage"]),

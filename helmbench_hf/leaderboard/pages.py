@@ -18,7 +18,7 @@ from helmbench_hf.leaderboard.query import MOST_MODELS, PARTS, VIEWS, Query
 from helmbench_hf.leaderboard.reports import Indexes
 from helmbench_hf.report import CONTENT_NOTE, plots, tables, view
 from helmbench_hf.report.fmt import figure, number, sample_size
-from helmbench_hf.report.tested import signed
+from helmbench_hf.report.tested import probability, signed
 from helmbench_hf.report.text import deep, visible
 from helmbench_hf.scoring.compare import Comparison, Difference, compare
 from helmbench_hf.scoring.verdicts import ScoringError
@@ -131,7 +131,7 @@ def _comparison(found: Comparison) -> Context:
         "pairs": found.pairs,
         "dropped": found.dropped,
         "detectable": None if found.detectable is None else number(100 * found.detectable, 1),
-        "rule": found.rank_rule,
+        "rule": found.rule,
     }
 
 
@@ -145,9 +145,15 @@ def _difference(level: str, row: Difference, scale: plots.Scale) -> Context:
         "second": figure({"value": row.second, "low": None, "high": None, "note": " "}).value,
         "figure": signed(estimate, "no pair scored by both"),
         "bar": plots.bar(scale, estimate),
-        "word": {True: "differs", False: "no difference shown", None: "not tested"}[row.differs],
+        "word": _verdict(row),
         "n": sample_size(estimate),
     }
+
+
+def _verdict(row: Difference) -> str:
+    if row.differs is None:
+        return f"not tested: {row.reason}"
+    return f"{'differs' if row.differs else 'no difference shown'}, p {probability(row.p_adjusted)}"
 
 
 def _ordered(first: Entry, second: Entry) -> str:

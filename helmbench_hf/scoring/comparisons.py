@@ -21,6 +21,7 @@ Key = tuple[str, str, str]
 HOLM, BENJAMINI_HOCHBERG = "Holm", "Benjamini-Hochberg"
 NOT_HERE = "this run holds no such pairs"
 OTHERS = "the other stubs"
+FLAT = "one message alone, or every message alike: there is no variation to test against"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,10 @@ def comparisons(
 ) -> Comparisons:
     """Test every difference; primary contrasts first, in the order of `scoring.yaml`, then the others as they come."""
     found = {each.key: each for each in _candidates(effects, gap, trust, people, scoring.minimum_pairs)}
-    primary = [_primary(named, found) for named in scoring.primary_contrasts]
+    minimum = scoring.minimum_messages
+    primary = [_primary(named, found, minimum) for named in scoring.primary_contrasts]
     named = {(row.factor, row.level, row.reference) for row in primary}
-    others = [_row(each, "exploratory") for key, each in found.items() if key not in named]
+    others = [_row(each, "exploratory", minimum) for key, each in found.items() if key not in named]
     first, tested = _corrected(primary, "primary", HOLM, scoring.familywise_error)
     second, explored = _corrected(others, "exploratory", BENJAMINI_HOCHBERG, scoring.false_discovery_rate)
     return Comparisons((tested, explored), (*first, *second))
@@ -71,17 +73,24 @@ def _sized(key: Key, estimate: Estimate, minimum: int) -> Candidate:
     return Candidate(key, estimate, n, estimate.n_meanings, "")
 
 
-def _primary(named: PrimaryContrast, found: dict[Key, Candidate]) -> Comparison:
+def _primary(named: PrimaryContrast, found: dict[Key, Candidate], minimum: int) -> Comparison:
     key = named.factor, named.level, named.reference
-    return replace(_row(found.get(key, Candidate(key, None, 0, 0, NOT_HERE)), "primary"), title=named.title)
+    return replace(_row(found.get(key, Candidate(key, None, 0, 0, NOT_HERE)), "primary", minimum), title=named.title)
 
 
-def _row(each: Candidate, family: FamilyName) -> Comparison:
-    p = None if each.estimate is None else intervals.p_value(each.estimate)
-    reason = each.reason
-    if p is None and not reason:
-        reason = "one message alone, or every message alike: there is no variation to test against"
+def _row(each: Candidate, family: FamilyName, minimum: int) -> Comparison:
+    reason = each.reason if each.estimate is None else untested(each.estimate, minimum)
+    p = None if each.estimate is None or reason else intervals.p_value(each.estimate)
     return Comparison(*each.key, family, "", each.n_pairs, each.n_meanings, each.estimate, p, None, None, reason)
+
+
+def untested(found: Estimate, minimum: int) -> str:
+    """Why nothing can be said of a difference, by the smallest number of distinct messages; empty where it can be tested."""
+    if found.value is None:
+        return found.note
+    if found.n_meanings < minimum:
+        return f"{found.n_meanings} distinct message{'s' * (found.n_meanings != 1)}; nothing is tested below {minimum}"
+    return "" if found.se else FLAT
 
 
 def _corrected(rows: Sequence[Comparison], name: FamilyName, method: str, level: float) -> tuple[tuple[Comparison, ...], Family]:

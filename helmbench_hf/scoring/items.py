@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from helmbench_hf.scoring.compare import Run
+from helmbench_hf.scoring.differences import Run
 from helmbench_hf.scoring.ranks import DIGITS
 
 if TYPE_CHECKING:

@@ -235,6 +235,10 @@ class Provenance:
     judges: tuple[JudgeState, ...]
     panel: Panel
     """Whose verdict gives the credit: `first`, `majority` or `worst`."""
+    minimum_coverage: float
+    """Coverage below which there is no score; of scoring.yaml, as what follows."""
+    minimum_messages: int
+    """Distinct messages below which no difference is tested."""
     ignored_verdicts: int
     """Verdicts of cases or draws outside this design."""
 

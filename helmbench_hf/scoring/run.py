@@ -169,6 +169,8 @@ def _provenance(ledger: Ledger, benchmark: Benchmark, design: str, content_sha25
             for judge in ledger.judges
         ),
         panel=ledger.panel,
+        minimum_coverage=benchmark.scoring.minimum_coverage,
+        minimum_messages=benchmark.scoring.minimum_messages,
         ignored_verdicts=ledger.ignored,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Callable
@@ -46,6 +47,8 @@ def says(case: Case, name: str) -> str:
 @pytest.fixture
 def folders(tiny: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Three scored runs on the tiny benchmark's judged scenario, graded by two judges of whom one has everything wrong."""
+    # one scenario stands for all
+    tiny = dataclasses.replace(tiny, scoring=tiny.scoring.model_copy(update={"minimum_coverage": 1e-9}))
     cases = [case for case in expand(tiny) if case.scenario == "P1-B5-S1"]
     for module in (load, exchanges, judging, grading):
         monkeypatch.setattr(module, "default_benchmark", lambda: tiny)
@@ -76,7 +79,7 @@ def test_everything_is_printed_as_json_and_kept(folders: list[Path], tmp_path: P
     assert [each["run"] for each in found["board"]["standings"]] == sorted(
         found["names"], key=lambda name: ({each["run"]: each["rank"] for each in found["board"]["standings"]}[name], name)
     )
-    assert {each["run"]: each["value"] for each in found["board"]["standings"]} == {
+    assert {each["run"]: each["score"]["value"] for each in found["board"]["standings"]} == {
         folder.name: pytest.approx(overall(folder)) for folder in folders
     }
     assert (found["weights"]["draws"], found["weights"]["concentration"]) == (50, 100)
@@ -88,16 +91,15 @@ def test_other_judges_are_those_of_score_with_that_panel(folders: list[Path]) ->
     found = json.loads(helmbench("study", *folders, "--draws", 5, "--json"))
     assert [RunFolder(folder).scores.read_text() for folder in folders] == before
     orders = {each["judge"] or each["panel"]: each for each in found["judges"]}
-    assert list(orders) == ["judge-a", "judge-b", "majority", "worst"]
+    assert list(orders) == ["judge-a", "judge-b", "worst"]
     assert found["judges_reason"] == ""
-    assert (orders["judge-a"]["tau"], orders["judge-a"]["places"]) == (1.0, [3, 1, 1])
-    assert (orders["judge-b"]["tau"], orders["judge-b"]["places"]) == (-1.0, [1, 2, 2])
-    for panel in ("majority", "worst"):
-        for folder in folders:
-            helmbench("score", "--run", folder, "--panel", panel)
-            assert json.loads(RunFolder(folder).scores.read_text())["provenance"]["panel"] == panel
-        assert orders[panel]["values"] == [pytest.approx(overall(folder)) for folder in folders]
-    assert json.loads(helmbench("study", *folders, "--draws", 5, "--json"))["judges"][3]["tau"] in (None, 1.0)
+    assert (orders["judge-a"]["tau"], [each["place"] for each in orders["judge-a"]["places"]]) == (1.0, [3, 1, 1])
+    assert (orders["judge-b"]["tau"], [each["place"] for each in orders["judge-b"]["places"]]) == (-1.0, [1, 2, 2])
+    for folder in folders:
+        helmbench("score", "--run", folder, "--panel", "worst")
+        assert json.loads(RunFolder(folder).scores.read_text())["provenance"]["panel"] == "worst"
+    assert [each["value"] for each in orders["worst"]["places"]] == [pytest.approx(overall(folder)) for folder in folders]
+    assert json.loads(helmbench("study", *folders, "--draws", 5, "--json"))["judges"][2]["tau"] in (None, 1.0)
 
 
 def test_tables_hold_no_name_that_acts(folders: list[Path]) -> None:
@@ -109,7 +111,7 @@ def test_tables_hold_no_name_that_acts(folders: list[Path]) -> None:
         "one[red]evil",
         "3 paired comparison(s) at a joint 95%",
         "Other weights: share of 20 draws",
-        "panel majority",
+        "panel worst",
         "Items: saturated",
         "of at least 5 runs scored it",
     ):
@@ -146,6 +148,30 @@ def test_what_cannot_be_studied_is_a_sentence(folders: list[Path], tmp_path: Pat
     helmbench("score", "--run", folders[1], "--panel", "worst")
     assert "different panels" in helmbench("study", *folders, code=1)
     assert "different panels" in helmbench("compare", *folders[:2], code=1)
+
+
+def test_a_run_off_the_ranking_is_named_with_its_reason(folders: list[Path]) -> None:
+    path = RunFolder(folders[0]).scores
+    found = json.loads(path.read_text())
+    found["headline"]["overall"]["score"] |= {"value": None, "low": None, "high": None, "note": "too little was scored"}
+    path.write_text(json.dumps(found))
+    told = " ".join(helmbench("study", *folders, "--draws", 5).split())
+    assert "one is off the ranking: too little was scored." in told
+    assert "Every two ranked runs: 0 of 1 comparisons differ" in told
+    written = json.loads(helmbench("study", *folders, "--draws", 5, "--json"))
+    assert [each["run"] for each in written["weights"]["places"]] == ["two", "same"]
+    assert [each["run"] for each in written["judges"][0]["places"]] == ["two", "same"]
+    assert {item["n"] for item in written["items"]["items"]} == {2}
+    alone = " ".join(helmbench("study", *folders[:2], "--draws", 5).split())
+    assert "two is off the ranking: no other run can be ranked" in alone
+    assert "Other weights: fewer than two runs are ranked." in alone
+
+
+def test_compare_says_why_rows_are_not_tested(folders: list[Path]) -> None:
+    told = helmbench("compare", *folders[:2])
+    assert re.search(r"not tested \(\d distinct messages?; nothing is tested below 10\)", told)
+    assert "Intervals are 95% for each row alone" in told
+    assert " differs" not in told.replace("row that differs", "")
 
 
 def test_compare_shows_names_of_folders_harmlessly(folders: list[Path]) -> None:

@@ -112,7 +112,7 @@ def test_the_table_as_json_says_what_the_page_says(asked: dict[str, Any]) -> Non
     found = json.loads(json.dumps(export.table(data, group, Query(**asked)), allow_nan=False))
     assert [row["model"] for row in found["rows"]] == order(data, **asked)
     assert found["versions"]["cases_sha256"] == sample.sample_scores()["provenance"]["cases_sha256"]
-    assert found["ranks"]["pairs"] == group.pairs
+    assert found["ranks"]["rule"] == group.rule
     for row, cells in zip(found["rows"], columns.table(group, Query(**asked)).rows, strict=True):
         assert str(row["rank"]) == cells.rank
         assert fmt.figure(row["overall"]) == cells.raw
@@ -152,6 +152,37 @@ def test_a_deep_link_opens_its_run_and_an_unknown_one_says_so(data: Data) -> Non
     status, text = boards.render(data, read_query("view=model&model=<b>no</b>"))
     assert status == 404
     assert "There is no run or model “&lt;b&gt;no&lt;/b&gt;”" in text
+
+
+@pytest.mark.parametrize(
+    ("minimum", "word"), [(4, r"no difference shown, p 0\.\d|differs, p "), (9, "8 distinct messages; nothing")]
+)
+def test_a_comparison_says_how_its_rows_were_tested(minimum: int, word: str) -> None:
+    data = boards.board([boards.accepted(number, boards.NAMES[number], minimum_messages=minimum) for number in (1, 2)])
+    status, text = boards.render(data, Query(view="compare", models=(boards.NAMES[1],), second=boards.NAMES[2]))
+    assert status == 200
+    assert "whose p is adjusted (Holm)" in text
+    assert "Each row is one comparison" not in text
+    assert re.search(word, text)
+
+
+def test_a_run_off_the_ranking_says_why() -> None:
+    runs = [boards.accepted(number, name) for number, name in enumerate(boards.NAMES[:3], 1)]
+    runs[0].scores["headline"]["overall"]["score"].update(value=None, low=None, high=None, note="<b>too little</b>")
+    runs[0].scores["headline"].update(printed=None)
+    data = boards.board(runs)
+    first, second, third = data.groups[0].entries
+    assert (third.label, third.place, third.unranked) == (boards.NAMES[0], None, "<b>too little</b>")
+    assert first.place is not None
+    assert second.place is not None
+    rest = boards.board(runs[1:])
+    assert [entry.place for entry in rest.groups[0].entries] == [first.place, second.place]
+    assert "not ranked: &lt;b&gt;too little&lt;/b&gt;" in boards.render(data, Query())[1]
+    page = boards.render(data, Query(view="model", models=(third.run,)))[1]
+    assert "Not ranked: &lt;b&gt;too little" in page
+    assert "of 2. " in boards.render(data, Query(view="model", models=(first.run,)))[1]
+    row = export.table(data, data.groups[0], Query())["rows"][2]
+    assert (row["rank"], row["last_place"], row["unranked"]) == (None, None, "<b>too little</b>")
 
 
 def test_two_runs_that_cannot_be_compared_say_why() -> None:

@@ -118,6 +118,20 @@ def test_what_does_not_vary_is_outside_the_family() -> None:
     assert "no variation" in rows(found)["a"].reason
 
 
+def test_many_pairs_of_few_messages_are_outside_the_family() -> None:
+    """Forty pairs of nine messages: they had a p, and "differs"."""
+    few, enough = (
+        Effect("persona", level, "neutral", 40, n, Estimate(0.3, 0.1, 0.5, 40, n, 0.1, n - 1.0))
+        for level, n in (("a", 9), ("b", 10))
+    )
+    found = compared([few, enough])
+    assert [family.size for family in found.families] == [0, 1]
+    table = rows(found)
+    assert (table["a"].p, table["a"].differs) == (None, None)
+    assert table["a"].reason == "9 distinct messages; nothing is tested below 10"
+    assert table["b"].p is not None
+
+
 def test_the_gap_needs_as_many_pairs_as_an_effect() -> None:
     few, enough = (Estimate(0.3, 0.1, 0.5, n, n, 0.1, n - 1.0) for n in (29, 30))
     assert rows(compared([], gap=few))["asked openly"].p is None

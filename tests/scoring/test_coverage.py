@@ -103,9 +103,27 @@ def test_bounds_hold_whatever_is_missing_and_intervals_where_it_is_missing_at_ra
 def test_equal_runs_are_seldom_called_different(part: Any, sample: Any) -> None:
     compare = part("compare")
     world = sample.world(np.random.default_rng(SEED), equal=True)
-    found = compare.levels(compare.shares(compare._differ(list(compare._compared(sample, world, (1.0, 1.0), 100, [SEED])))))
+    run = part("few").template(sample)
+    found = compare._called([*compare._compared(sample, run, (world, world), (1.0, 1.0), 100, [SEED])])
     assert 1 <= found["overall"] <= 10
-    assert 2 <= found["behaviors"] <= 7
+    assert found["any_row_below"] <= 9
+    assert found["any_row_below_by_its_interval"] >= 40, "which is why they are corrected"
+    assert found["rows_tested"] >= 15
+
+
+def test_few_messages_are_called_different_too_often_and_enough_are_not(part: Any, sample: Any, monkeypatch: Any) -> None:
+    few = part("few")
+    monkeypatch.setattr(few, "BEHAVIORS", {"P2-B3": "replies"})
+    rows = few.few_messages(sample, 300, SEED)["others nearly all right"]["P2-B3 (replies)"]
+    assert rows["2"]["at 5%"] >= 12
+    assert rows["10"]["at 5%"] <= 12
+    assert rows["10"]["at Holm's first step"] <= 2
+
+
+def test_a_run_of_low_coverage_changes_no_other_rank(part: Any, sample: Any) -> None:
+    found = part("compare").low_coverage(sample, SEED)
+    assert found["and one more"].startswith(found["two runs"])
+    assert "few - off the ranking (only" in found["and one more"]
 
 
 def test_floors_err_on_one_side_at_most_as_often_as_they_say(part: Any, real: Benchmark, core: list[Case]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
+import random
 from typing import Any
 
 import numpy as np
@@ -14,28 +15,70 @@ from hypothesis import strategies as st
 from scipy.stats import beta, kendalltau, norm, t
 
 from helmbench_hf.scoring.compare import compare
-from helmbench_hf.scoring.ranks import board, joint_level, judge_order, kendall, places, weight_stability
+from helmbench_hf.scoring.ranks import behavior_values, board, joint_level, judge_order, kendall, places, weight_stability
 from helmbench_hf.scoring.verdicts import ScoringError
-from tests.scoring.boards import CODES, Json, run
+from tests.scoring.boards import Json, run
 
-GOOD = run([1, 1, 1, 1, 1, 1, 1, 0] * 2)
-SIMILAR = run([1, 1, 0, 1, 1, 1, 1, 1] * 2)
-POOR = run([0, 0, 0, 0, 1, 0, 0, 0] * 2)
-SPLIT = run([1] * 8 + [0, 0, 0, 0, 0, 0, 0, -1])
-OTHER_SPLIT = run([0, 0, 0, 0, 0, 0, 0, -1] + [1] * 8)
+GOOD = run([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0] * 2)
+SIMILAR = run([1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1] * 2)
+POOR = run([0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0] * 2)
+SPLIT = run([1] * 12 + [0] * 11 + [-1])
+OTHER_SPLIT = run([0] * 11 + [-1] + [1] * 12)
 
 
-def ranks(runs: list[Json], names: list[str]) -> dict[str, int]:
-    return {each.run: each.rank for each in board(runs, names).standings}
+LOW = run([1, 1] + [None] * 22)
+"""Two scored pairs."""
+
+
+def ranks(runs: list[Json], names: list[str]) -> dict[str, tuple[int | None, int | None]]:
+    return {each.run: (each.rank, each.last) for each in board(runs, names).standings}
 
 
 def test_a_rank_is_one_plus_the_runs_that_are_better() -> None:
     found = board([POOR, SIMILAR, GOOD], ["poor", "similar", "good"])
     assert [(each.run, each.rank, each.last) for each in found.standings] == [("good", 1, 2), ("similar", 1, 2), ("poor", 3, 3)]
-    assert [each.value for each in found.standings] == [pytest.approx(7 / 8), pytest.approx(7 / 8), pytest.approx(1 / 8)]
-    assert (found.pairs, found.dropped) == (16, 0)
+    assert [each.score.value for each in found.standings] == [pytest.approx(value) for value in (11 / 12, 11 / 12, 1 / 12)]
+    assert found.pairs == 24
     differs = {(test.first, test.second): test.differs for test in found.tests}
     assert differs == {("poor", "similar"): True, ("poor", "good"): True, ("similar", "good"): False}
+
+
+def test_a_run_of_low_coverage_takes_nobodys_rank() -> None:
+    """With 25 of 544 pairs it made every run of a board rank 1, on those 25 pairs."""
+    runs, names = [GOOD, POOR], ["good", "poor"]
+    alone, found = board(runs, names), board([*runs, LOW], [*names, "low"])
+    assert alone.tests == found.tests
+    assert alone.standings == found.standings[:2]
+    last = found.standings[2]
+    assert (last.run, last.rank, last.last, last.score.value, last.missing) == ("low", None, None, None, 22)
+    assert last.reason == last.score.note
+    assert "of its weight was scored" in last.reason
+
+
+def test_one_run_that_can_be_ranked_has_no_rank() -> None:
+    found = board([LOW, GOOD], ["a", "b"])
+    assert [(each.rank, each.last) for each in found.standings] == [(None, None)] * 2
+    assert "of its weight was scored" in found.standings[0].reason
+    assert found.standings[1].reason == "no other run can be ranked, and one alone has no rank"
+    assert found.tests == ()
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 4), st.sampled_from([0.0, 0.1, 0.5]))
+def test_another_run_changes_no_test_of_two_and_no_value_of_one(seed: int, count: int, missing: float) -> None:
+    drawn = random.Random(seed)
+    runs = [copy.deepcopy(GOOD) for _ in range(count + 1)]
+    for each in runs:
+        for pair in each["pairs"]:
+            pair["value"] = None if drawn.random() < missing else drawn.choice((-1.0, 0.0, 1.0))
+    names = [f"run {at}" for at in range(count + 1)]
+    few, more = board(runs[:-1], names[:-1]), board(runs, names)
+    known = {(test.first, test.second): (test.value, test.se, test.n_pairs) for test in more.tests}
+    for test in few.tests:
+        assert known[test.first, test.second] == (pytest.approx(test.value), pytest.approx(test.se), test.n_pairs)
+    standings = {each.run: (each.score, each.missing) for each in more.standings}
+    assert all(standings[each.run] == (each.score, each.missing) for each in few.standings)
+    assert np.allclose(behavior_values(runs)[0][:, :-1], behavior_values(runs[:-1])[0], equal_nan=True)
 
 
 def test_intervals_are_those_of_compare_at_the_joint_level() -> None:
@@ -49,11 +92,11 @@ def test_intervals_are_those_of_compare_at_the_joint_level() -> None:
         assert alone.df is not None
         half = alone.se * t.ppf((1 + level) / 2, alone.df)
         assert (test.value, test.low, test.high) == (
-            alone.value,
+            pytest.approx(alone.value),
             pytest.approx(alone.value - half),
             pytest.approx(alone.value + half),
         )
-        assert (test.n_pairs, test.n_meanings) == (16, 16)
+        assert (test.n_pairs, test.n_meanings) == (24, 24)
 
 
 def test_twenty_models_need_a_z_of_about_3_6() -> None:
@@ -62,7 +105,7 @@ def test_twenty_models_need_a_z_of_about_3_6() -> None:
 
 
 @settings(max_examples=8)
-@given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=16, max_size=16), st.integers(2, 4))
+@given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=24, max_size=24), st.integers(2, 4))
 def test_equal_runs_all_have_rank_one(marks: list[float], count: int) -> None:
     runs, names = [run(marks)] * count, [f"run {n}" for n in range(count)]
     found = board(runs, names)
@@ -80,33 +123,28 @@ def test_the_order_of_the_runs_changes_nothing() -> None:
         assert board([runs[name] for name in names], list(names)).standings == wanted
 
 
-def test_a_difference_without_spread_counts() -> None:
-    assert ranks([run([1] * 16), run([0] * 16)], ["all", "none"]) == {"all": 1, "none": 2}
+def test_a_difference_without_spread_and_one_of_few_messages_order_nobody() -> None:
+    """Both were called different: an interval without width leaves out 0, on two messages as on twenty-four."""
+    assert ranks([run([1] * 24), run([0] * 24)], ["all", "none"]) == {"all": (1, 2), "none": (1, 2)}
+    runs = [copy.deepcopy(GOOD), copy.deepcopy(POOR)]
+    for each in runs:
+        each["pairs"] = each["pairs"][:9]
+    [test] = board(runs, ["good", "poor"]).tests
+    assert (test.n_meanings, test.differs, test.reason) == (9, None, "9 distinct messages; nothing is tested below 10")
 
 
-def test_pairs_that_one_run_lacks_are_left_out_for_all() -> None:
-    lacking = run([1, 1, 1, 1, 1, 1, 1, None] * 2)
+def test_two_runs_are_compared_on_their_common_pairs_and_no_others() -> None:
+    lacking = run([1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, None] * 2)
     found = board([GOOD, lacking, POOR], ["good", "lacking", "poor"])
-    assert (found.pairs, found.dropped) == (14, 2)
-    assert {each.run: (each.value, each.missing) for each in found.standings} == {
-        "good": (1.0, 0),
+    assert {(test.first, test.second): test.n_pairs for test in found.tests} == {
+        ("good", "lacking"): 22, ("good", "poor"): 24, ("lacking", "poor"): 22
+    }  # fmt: skip
+    assert {each.run: (each.score.value, each.missing) for each in found.standings} == {
+        "good": (pytest.approx(11 / 12), 0),
         "lacking": (1.0, 2),
-        "poor": (pytest.approx(1 / 7), 0),
+        "poor": (pytest.approx(1 / 12), 0),
     }
-    published = next(each for each in found.standings if each.run == "good").published
-    assert published.value == pytest.approx(7 / 8)
-    assert published.n_pairs == 16
-    assert {test.n_pairs for test in found.tests} == {14}
-
-
-def test_runs_without_a_common_pair_have_no_order() -> None:
-    half = [run([1] * 8 + [None] * 8), run([None] * 8 + [1] * 8)]
-    found = board(half, ["a", "b"])
-    assert [(each.rank, each.last, each.value) for each in found.standings] == [(1, 2, None)] * 2
-    assert (found.pairs, found.tests[0].value, found.tests[0].differs) == (0, None, False)
-    assert weight_stability(half, ["a", "b"]) is None
-    order = judge_order(half, [each["pairs"] for each in half], "judge", "first")
-    assert (order.values, order.places, order.tau, order.pairs) == ((None, None), (), None, 0)
+    assert behavior_values([GOOD, lacking])[0].tolist() == [[pytest.approx(11 / 12), 1.0]] * 2
 
 
 def test_what_cannot_be_ranked_is_a_sentence() -> None:
@@ -161,10 +199,23 @@ def test_tau_and_places_are_those_of_a_library(rows: list[list[float]]) -> None:
 
 
 def test_another_judge_can_turn_the_order() -> None:
-    runs = [GOOD, POOR, SPLIT]
-    same = judge_order(runs, [each["pairs"] for each in runs], "judge", "first")
-    assert (same.tau, same.places) == (1.0, (1, 3, 2))
+    runs, names = [GOOD, POOR, SPLIT], ["good", "poor", "split"]
+    same = judge_order(runs, names, [each["pairs"] for each in runs], "judge", "first")
+    assert (same.tau, [each.place for each in same.places]) == (1.0, [1, 3, 2])
     turned: list[list[dict[str, Any]]] = [[{**pair, "value": 1 - pair["value"]} for pair in each["pairs"]] for each in runs]
-    found = judge_order(runs, turned, "", "worst")
-    assert (found.tau, found.places, found.pairs, found.dropped) == (-1.0, (3, 1, 2), len(CODES), 0)
-    assert found.values[0] == pytest.approx(1 / 8)
+    found = judge_order(runs, names, turned, "", "worst")
+    assert (found.tau, [(each.run, each.place, each.coverage) for each in found.places]) == (
+        -1.0, [("good", 3, 0.1), ("poor", 1, 0.1), ("split", 2, 0.1)]
+    )  # fmt: skip
+    assert found.places[0].value == pytest.approx(1 / 12)
+
+
+def test_a_judge_that_leaves_out_one_run_leaves_the_others_their_places() -> None:
+    runs, names = [GOOD, POOR, SPLIT], ["good", "poor", "split"]
+    pairs = [each["pairs"] for each in runs]
+    found = judge_order(runs, names, [pairs[0], LOW["pairs"], pairs[2]], "judge", "first")
+    assert [each.place for each in found.places] == [1, None, 2]
+    assert [each.value for each in found.places] == [
+        each and pytest.approx(each["headline"]["overall"]["score"]["value"]) for each in (GOOD, None, SPLIT)
+    ]
+    assert found.tau == 1.0

@@ -93,7 +93,9 @@ track_fits:
   abuse: [abuse_by_others]
 severe_message: 8
 minimum_pairs: 30
+minimum_messages: 10
 breached_cap: 50.0
+minimum_coverage: 0.5
 familywise_error: 0.05
 false_discovery_rate: 0.10
 primary_contrasts:
