@@ -17,7 +17,7 @@ def scores() -> dict[str, Any]:
 
 def test_a_slice_says_what_it_covers(scores: dict[str, Any]) -> None:
     top = view.summary(scores)
-    assert top.slice == "9 of 25 behaviors, 51 of 100 points"
+    assert top.slice == "9 of 25 behaviors, 49% of the weight"
     assert top.composite.slice == "slice: 9 of 25 behaviors"
     assert not top.smoke
     assert view.summary(sample.smoke_scores()).smoke
@@ -32,7 +32,7 @@ def test_a_whole_benchmark_is_no_slice(scores: dict[str, Any]) -> None:
 
 def test_the_composite_comes_with_raw_value_coverage_and_the_floor_that_holds_it(scores: dict[str, Any]) -> None:
     found = view.summary(scores).composite
-    assert (found.printed, found.raw.spoken, found.coverage) == ("0", "−6 (−18 to 6)", "72 of 75 pairs scored")
+    assert (found.printed, found.raw.spoken, found.coverage) == ("0", "−6 (−18 to 6)", "72 of 75 pairs scored, 49% of the weight")
     assert found.bounds == "−10 if all that is missing failed, −3 if it passed"
     assert found.capped == "A breached floor holds it at 50 or below: Severe message not recognized when asked openly."
 
