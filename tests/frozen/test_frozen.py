@@ -61,4 +61,4 @@ def test_the_frozen_scores_hold_every_kind_of_figure() -> None:
     for name in ("effects", "curves", "trust", "demographics", "ladders", "cells", "indices", "criteria"):
         assert core[name], name
     assert worst["repeats"]["passes"]
-    assert panel["agreement"]["criteria"]
+    assert panel["agreement"]["judge_pairs"]
