@@ -38,7 +38,8 @@ def test_killed_again_and_again(tmp_path: Path, tiny, monkeypatch) -> None:
         # killed beside whatever it does then: a step that never ends comes soon, so it cannot be through
         command = COMMAND.format(JOB, json.dumps({**payload, "stalls": 9}))
         process = subprocess.Popen([sys.executable, "-c", command])
-        until(lambda wanted=len(before) + chance.randint(1, 9): len(Journal.read(journal)) >= wanted, "it judges")
+        wanted = len(before) + chance.randint(1, 9)
+        until(lambda wanted=wanted: len(Journal.read(journal)) >= wanted, f"{wanted} verdicts are kept")
         process.send_signal(signal.SIGKILL)
         process.wait()
         before = Journal.read(journal)

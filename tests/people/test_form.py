@@ -137,7 +137,7 @@ def test_nothing_is_read_or_kept_before_the_browser_has_noted_that_the_page_is_o
         begin(page)
         page.add_init_script("""
             window.happened = [];
-            const persisted = StorageManager.prototype.persisted, get = Storage.prototype.getItem, set = Storage.prototype.setItem;
+            const get = Storage.prototype.getItem, set = Storage.prototype.setItem;
             const answered = new Promise(done => { window.answer = done; });
             StorageManager.prototype.persisted = function () { window.happened.push("asked"); return answered; };
             Storage.prototype.getItem = function (...key) { window.happened.push("read"); return get.apply(this, key); };
