@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from helmbench_hf.content.load import Benchmark, default_root, load_benchmark
+from helmbench_hf.content.load import Benchmark, default_benchmark, load_benchmark
 from helmbench_hf.matrix.expand import expand
 from helmbench_hf.records import Case
 from tests.support.hub import Hub
@@ -40,7 +40,7 @@ def tiny_cases(tiny: Benchmark) -> list[Case]:
 @pytest.fixture(scope="session")
 def real() -> Benchmark:
     """The benchmark of this checkout."""
-    return load_benchmark(default_root())
+    return default_benchmark()
 
 
 @pytest.fixture
