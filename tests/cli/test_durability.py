@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pytest
 from helmbench_hf.inference.journal import Journal, RunLock
 from tests.support.checkpoints import tiny_checkpoint
 from tests.support.tree import plant
+from tests.support.waiting import PATIENCE, until
 
 ROOT = Path(__file__).parents[2]
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -47,23 +47,14 @@ def start(content: str) -> Iterator[Start]:
         each.communicate()
 
 
-def until(process: subprocess.Popen[str], words: str) -> str:
-    """Read what the command says until it says `words`; give all of it."""
-    said = ""
-    assert process.stderr is not None
-    for line in process.stderr:
-        said += line
-        if words in line:
-            return said
-    raise AssertionError(said)
+def answered(folder: Path) -> None:
+    """Wait until an answer is in the journal."""
+    until(lambda: len(Journal.read(folder)), f"{folder} holds an answer")
 
 
-def answered(folder: Path, at_least: int = 1) -> None:
-    """Wait until so many answers are in the journal."""
-    deadline = time.monotonic() + 60
-    while len(Journal.read(folder)) < at_least:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+def appeared(sign: Path) -> None:
+    """Wait until the child has left that sign."""
+    until(sign.exists, f"{sign.name} is told")
 
 
 def test_generate_and_grade_are_stopped_and_go_on(model: str, start: Start, tmp_path: Path) -> None:
@@ -71,23 +62,25 @@ def test_generate_and_grade_are_stopped_and_go_on(model: str, start: Start, tmp_
     generate = ("generate", "--run", run, "--model", model, "--only", "P1-B5,P2")
     grade = ("grade", "--run", run, "--judge", f"{model},mode=fast,id=judge")
     for command, journal in ((generate, run / "completions"), (grade, run / "judgments" / "judge")):
-        loading = start(*command, FAKE_LOAD="600")
-        until_locked(run if command is generate else journal)
+        signs = tmp_path / command[0]
+        signs.mkdir()
+        loading = start(*command, FAKE_LOAD="3600", FAKE_SIGNS=str(signs))
+        appeared(signs / "loading")
         loading.send_signal(signal.SIGTERM)
-        assert loading.wait(10) == 130, "nobody waits for weights that nobody wants"
+        assert loading.wait(PATIENCE) == 130, "nobody waits for weights that nobody wants"
         assert not Journal.read(journal)
 
-        slow = start(*command, FAKE_DELAY="0.2", FAKE_CAPACITY="3")
-        until(slow, "ready after")
+        slow = start(*command, FAKE_DELAY="1", FAKE_CAPACITY="2")
         answered(journal)
         slow.send_signal(signal.SIGINT if command is generate else signal.SIGTERM)
-        assert slow.wait(30) == 130
-        assert "stopped; what was answered is kept. Run the same command again" in (slow.stderr.read() if slow.stderr else "")
+        _, said = slow.communicate(timeout=PATIENCE)
+        assert slow.returncode == 130
+        assert "stopped; what was answered is kept. Run the same command again" in said
         before = Journal.read(journal)
         assert before.torn == 0
 
         rest = start(*command)
-        said = rest.communicate(timeout=60)[1]
+        said = rest.communicate(timeout=PATIENCE)[1]
         assert rest.returncode == 0, said
         after = Journal.read(journal)
         assert f"{len(before)} stored" in said
@@ -97,32 +90,24 @@ def test_generate_and_grade_are_stopped_and_go_on(model: str, start: Start, tmp_
     assert json.loads((run / "manifest.json").read_text())["reasoning"]["none"] == len(Journal.read(run / "completions"))
 
 
-def until_locked(folder: Path) -> None:
-    """Wait until a process has written itself into the lock."""
-    deadline = time.monotonic() + 60
-    while not (path := folder / "run.lock").exists() or not path.read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    time.sleep(1.0)  # on to the loading, or not yet: a stop ends both
-
-
 def test_a_second_signal_ends_at_once(model: str, start: Start, tmp_path: Path) -> None:
-    journal = tmp_path / "completions"
-    process = start("generate", "--run", tmp_path, "--model", model, "--limit", "8", FAKE_DELAY="2", FAKE_CAPACITY="2")
-    until(process, "ready after")
-    answered(journal)
+    """The engine answers once and never again, so that nobody could wait for what is live."""
+    run = tmp_path / "run"
+    command = ("generate", "--run", run, "--model", model, "--limit", "8")
+    process = start(*command, FAKE_STALLS="1", FAKE_CAPACITY="2", FAKE_SIGNS=str(tmp_path))
+    answered(run / "completions")
     process.send_signal(signal.SIGINT)
-    time.sleep(0.2)
+    appeared(tmp_path / "stopping")
     process.send_signal(signal.SIGINT)
-    assert process.wait(5) == 130
-    records = Journal.read(journal)
+    assert process.wait(PATIENCE) == 130
+    records = Journal.read(run / "completions")
     assert (len(records) > 0, records.malformed) == (True, 0)
 
 
 def test_two_commands_on_one_folder(model: str, start: Start, tmp_path: Path) -> None:
     with RunLock.acquire(tmp_path):
         second = start("generate", "--run", tmp_path, "--model", model, "--limit", "2")
-        _, said = second.communicate(timeout=60)
+        _, said = second.communicate(timeout=PATIENCE)
     assert second.returncode == 1
     assert f"Another run (process {os.getpid()}) is writing to {tmp_path}. Wait for it or stop it" in said
 
@@ -134,7 +119,7 @@ def test_what_cannot_be_written_is_said_before_the_model_is_loaded(model: str, w
         run.mkdir()
     (run if where == "run" else run / "completions").write_text("")  # root may write everywhere, but not into a file
     process = start("generate", "--run", run, "--model", model, "--limit", "2", FAKE_LOAD="600")
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert "cannot be written" in said
     assert str(run) in said
@@ -152,7 +137,7 @@ def namespace(run: Path, options: str) -> tuple[str, ...]:
 def test_a_read_only_disk_is_said_before_the_model_is_loaded(model: str, start: Start, tmp_path: Path) -> None:
     wrap = namespace(tmp_path, "ro")
     process = start("generate", "--run", tmp_path, "--model", model, wrap=wrap, FAKE_LOAD="600")
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert f"the folder {tmp_path} cannot be written (Read-only file system); give another run folder" in said
     assert "Traceback" not in said
@@ -166,7 +151,7 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_the_rest_follows(model: st
     wrap = ("unshare", "-rm", "sh", "-c", script.format(run=run, kept=kept), "sh")
     command = ("--model", model, "--limit", "100")
     process = start("generate", "--run", run, *command, wrap=wrap)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1, said
     assert "cannot be written (No space left on device)" in said
     assert "make room" in said
@@ -175,7 +160,7 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_the_rest_follows(model: st
     assert len(before) > 0
     assert before.malformed == 0
     rest = start("generate", "--run", kept, *command)
-    _, said = rest.communicate(timeout=60)
+    _, said = rest.communicate(timeout=PATIENCE)
     assert rest.returncode == 0, said
     after = Journal.read(kept / "completions")
     assert {key: after[key] for key in before} == before

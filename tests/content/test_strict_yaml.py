@@ -13,6 +13,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helmbench_hf.content import strict_yaml
+from helmbench_hf.content.load import default_root
 from helmbench_hf.content.strict_yaml import Document, Problem, read
 
 PIECES = [
@@ -57,6 +59,26 @@ def test_any_pieces_of_yaml_give_a_document_or_a_problem(pieces: list[str], file
         assert found.data is not None
         for value in leaves(found.data):
             assert not isinstance(value, float) or math.isfinite(value)
+
+
+@pytest.mark.skipif(strict_yaml._FAST is None, reason="PyYAML was installed without libyaml")
+@given(pieces=st.lists(st.sampled_from(PIECES), max_size=25))
+@settings(max_examples=500)
+def test_with_and_without_libyaml_the_same_is_read_and_the_same_refused(pieces: list[str], file: Path) -> None:
+    content = "".join(pieces).encode("utf-8", "surrogatepass")
+    fast = outcome(file, content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strict_yaml, "_FAST", None)
+        slow = outcome(file, content)
+    assert fast == slow or (isinstance(fast, Problem) and isinstance(slow, Problem))
+
+
+@pytest.mark.skipif(strict_yaml._FAST is None, reason="PyYAML was installed without libyaml")
+def test_libyaml_reads_every_authored_file_as_pyyaml_does() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in sorted(default_root().rglob("*.yaml"))]
+    assert len(texts) > 200
+    for text in texts:
+        assert strict_yaml._parse_by(strict_yaml._FAST, text) == strict_yaml._parse_by(strict_yaml._Loader, text)
 
 
 def leaves(data: Any) -> list[Any]:

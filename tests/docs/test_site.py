@@ -18,7 +18,7 @@ import pytest
 
 from tests.docs.pages import DOCS, ROOT
 from tests.docs.test_pages import CAVEATS, READERS
-from tests.report.browser import chromium
+from tests.report.browser import chromium, new_page, settle
 from tests.report.page import Page
 
 LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src", "object": "data"}
@@ -106,12 +106,12 @@ def test_a_browser_asks_no_other_host_and_a_phone_shows_every_page(site: Path, a
     asked: list[str] = []
     errors: list[str] = []
     wide: list[str] = []
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 390, "height": 800})
+    with chromium() as browser, new_page(browser, viewport={"width": 390, "height": 800}) as page:
         page.on("request", lambda request: asked.append(request.url))
         page.on("pageerror", lambda error: errors.append(str(error)))
         for path in built(site):
             page.goto(f"{address}/{path.relative_to(site)}")
+            settle(page)
             if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
                 wide.append(str(path.relative_to(site)))
     assert [url for url in asked if not url.startswith((f"{address}/", "data:"))] == []
@@ -121,10 +121,10 @@ def test_a_browser_asks_no_other_host_and_a_phone_shows_every_page(site: Path, a
 
 @pytest.mark.browser
 def test_the_search_finds_a_page(address: str) -> None:
-    with chromium() as browser:
-        page = browser.new_page()
+    with chromium() as browser, new_page(browser) as page:
         page.goto(f"{address}/index.html")
-        page.fill("input.md-search__input", "entrapment")
+        # key by key: the search reads the field when a key comes up, and what `fill` puts there can go unread
+        page.locator("input.md-search__input").press_sequentially("entrapment")
         page.wait_for_selector(".md-search-result__link")
         found = page.eval_on_selector_all(".md-search-result__link", "links => links.map(link => link.href)")
     assert any("P1-B3" in link for link in found)

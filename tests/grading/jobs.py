@@ -17,7 +17,7 @@ from tests.support.fake_engine import FakeEngine
 
 
 def judge(payload: dict[str, Any], reporter: Reporter) -> None:
-    """Grade `run` with a slow fake judge, on the benchmark under `root`."""
+    """Grade `run` with a fake judge, on the benchmark under `root`; `stalls`: after how many steps it answers nothing more."""
     benchmark = load_benchmark(Path(payload["root"]))
     cases = case_set(expand(benchmark), benchmark.file.version)
     for module in (exchanges, judging):
@@ -25,7 +25,7 @@ def judge(payload: dict[str, Any], reporter: Reporter) -> None:
     exchanges.load_cases = lambda *_: cases  # type: ignore[assignment]
     engine = FakeEngine(
         labels=lambda request: [math.log(0.6), math.log(0.2), math.log(0.1)][: len(request.labels)],
-        delay=payload["delay"],
+        stalls=payload.get("stalls"),
         capacity=4,
     )
     judge_run(RunFolder(Path(payload["run"])), fake_judge(engine), reporter)

@@ -7,8 +7,8 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from helmbench_hf.grading import exchanges, judging, run
@@ -19,6 +19,7 @@ from helmbench_hf.matrix.expand import expand
 from helmbench_hf.run_folder import RunFolder
 from tests.grading import runs
 from tests.grading.runs import good
+from tests.support.waiting import until
 
 JOB = "tests.grading.jobs:judge"
 COMMAND = "import sys, json; from helmbench_hf.inference.host import run; sys.exit(run({!r}, json.loads({!r}), lambda e: print(json.dumps(e), flush=True)))"  # noqa: E501
@@ -30,25 +31,23 @@ def test_killed_again_and_again(tmp_path: Path, tiny, monkeypatch) -> None:
     folder.write_manifest(runs.manifest(runs.identity(tiny.file.version), len(cases)))
     runs.answer_all(folder, cases, good)
     planned = sum(len(criteria_of(case)) * len(case.grading.turns) for case in cases)
-    payload = {"root": str(tiny.root), "run": str(folder.root), "delay": 0.05}
-    chance = random.Random(7)
+    payload = {"root": str(tiny.root), "run": str(folder.root)}
+    journal, chance = folder.judgments / "judge-a", random.Random(7)
+    before: Mapping[str, object] = {}
     for _ in range(3):
-        command = COMMAND.format(JOB, json.dumps(payload))
-        process = subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        for line in process.stdout:
-            if json.loads(line)["event"] == "progress":
-                break
-        time.sleep(chance.random() * 0.3)
+        # killed beside whatever it does then: a step that never ends comes soon, so it cannot be through
+        command = COMMAND.format(JOB, json.dumps({**payload, "stalls": 9}))
+        process = subprocess.Popen([sys.executable, "-c", command])
+        wanted = len(before) + chance.randint(1, 9)
+        until(lambda wanted=wanted: len(Journal.read(journal)) >= wanted, f"{wanted} verdicts are kept")
         process.send_signal(signal.SIGKILL)
         process.wait()
-        process.stdout.close()
-    before = Journal.read(folder.judgments / "judge-a")
-    assert 0 < len(before) < planned
+        before = Journal.read(journal)
+    assert len(before) < planned
     events: list[dict[str, object]] = []
-    assert host.run(JOB, {**payload, "delay": 0}, events.append) == 0
-    stored = Journal.read(folder.judgments / "judge-a")
-    keys = Counter(row["key"] for row in read_rows(folder.judgments / "judge-a", ReadReport()))
+    assert host.run(JOB, payload, events.append) == 0
+    stored = Journal.read(journal)
+    keys = Counter(row["key"] for row in read_rows(journal, ReadReport()))
     assert set(keys.values()) == {1}
     assert stored.duplicates == stored.malformed == 0
     for module in (exchanges, judging, run):

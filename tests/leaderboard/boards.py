@@ -24,6 +24,7 @@ from helmbench_hf.leaderboard.transcripts import Index, write_index
 from helmbench_hf.report import html
 from helmbench_hf.report.model import Policy, ReportInput, Transcript
 from tests.report import sample
+from tests.report.browser import new_page
 
 SHA = "ab" * 32
 NAMES = ("acme/alpha-7b", "acme/beta-7b", "example/gamma-13b", "example/delta-1b", "solo/epsilon")
@@ -166,22 +167,19 @@ class Visit:
 @contextmanager
 def visiting(browser: Any, address: str, **options: Any) -> Iterator[Visit]:
     """A fresh browser context that watches."""
-    context = browser.new_context(**{"viewport": {"width": 1280, "height": 860}, "reduced_motion": "reduce", **options})
-    found = Visit(context.new_page(), address)
+    with new_page(browser, **{"viewport": {"width": 1280, "height": 860}, "reduced_motion": "reduce", **options}) as page:
+        found = Visit(page, address)
 
-    def asked(request: Any) -> None:
-        (found.asked if request.url.startswith((address, "data:,")) else found.foreign).append(request.url)
+        def asked(request: Any) -> None:
+            (found.asked if request.url.startswith((address, "data:,")) else found.foreign).append(request.url)
 
-    def dialog(opened: Any) -> None:
-        found.dialogs.append(opened.message)
-        opened.dismiss()
+        def dialog(opened: Any) -> None:
+            found.dialogs.append(opened.message)
+            opened.dismiss()
 
-    found.page.on("request", asked)
-    found.page.on("dialog", dialog)
-    found.page.on("popup", lambda popup: found.foreign.append(popup.url))
-    found.page.on("pageerror", lambda error: found.errors.append(str(error)))
-    found.page.on("console", lambda message: found.errors.append(message.text) if message.type in ("error", "warning") else None)
-    try:
+        page.on("request", asked)
+        page.on("dialog", dialog)
+        page.on("popup", lambda popup: found.foreign.append(popup.url))
+        page.on("pageerror", lambda error: found.errors.append(str(error)))
+        page.on("console", lambda message: found.errors.append(message.text) if message.type in ("error", "warning") else None)
         yield found
-    finally:
-        context.close()

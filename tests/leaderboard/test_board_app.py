@@ -19,6 +19,7 @@ from tests.leaderboard.test_board_pages import HOSTILE, hostile, hostile_index
 from tests.report.browser import chromium
 from tests.report.payloads import PAYLOADS
 from tests.report.test_browser import CONTRAST, PHONE, WIDER
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
 BEHIND = "?view=transcripts&note=read"
@@ -146,7 +147,7 @@ def test_the_keyboard_reaches_the_content_first(seen: Visit) -> None:
     seen.page.keyboard.press("Tab")
     assert seen.page.evaluate("document.activeElement.textContent") == "Skip to the content"
     seen.page.keyboard.press("Enter")
-    assert seen.page.evaluate("document.activeElement.id") == "main"
+    until(lambda: seen.page.evaluate("document.activeElement.id") == "main", "the content has the focus")
     seen.page.keyboard.press("Tab")
     outline = seen.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert outline != "none"

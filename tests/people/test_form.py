@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,13 @@ from helmbench_hf.people.forms import BREAK_AFTER, page, write_forms
 from helmbench_hf.people.intake import take
 from helmbench_hf.people.plan import Plan
 from helmbench_hf.run_folder import RunFolder
-from tests.report.browser import chromium, watched
+from tests.report.browser import Watched, chromium, watched
 from tests.report.payloads import PAYLOADS
 
 pytestmark = pytest.mark.browser
 SIZES = [(1280, 860), (390, 844)]
+READY = "!document.body.inert"
+"""What was kept has been read."""
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +37,19 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def forms(tmp_path_factory: pytest.TempPathFactory, drawn: Plan, benchmark_: Benchmark) -> list[Path]:
     return write_forms(drawn, benchmark_, tmp_path_factory.mktemp("forms"))
+
+
+@contextmanager
+def opened(browser: Any, path: Path, **options: Any) -> Iterator[Watched]:
+    """A form that can be filled in."""
+    with watched(browser, path, **options) as seen:
+        seen.until(READY)
+        yield seen
+
+
+def reload(seen: Watched) -> None:
+    seen.page.reload()
+    seen.until(READY)
 
 
 def begin(page: Any) -> None:
@@ -71,7 +87,7 @@ def save(page: Any, folder: Path) -> Path:
 def test_a_person_answers_every_item_and_the_file_is_imported(
     browser: Any, forms: list[Path], tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark
 ) -> None:
-    with watched(browser, forms[0], accept_downloads=True) as seen:
+    with opened(browser, forms[0], accept_downloads=True) as seen:
         begin(seen.page)
         to_the_end(seen.page)
         path = save(seen.page, tmp_path)
@@ -86,7 +102,7 @@ def test_a_person_answers_every_item_and_the_file_is_imported(
 
 
 def test_nothing_is_shown_before_consent_and_the_notice_comes_first(browser: Any, forms: list[Path]) -> None:
-    with watched(browser, forms[0]) as seen:
+    with opened(browser, forms[0]) as seen:
         page = seen.page
         assert page.locator("#screen-item").is_hidden()
         assert "suicide" in page.inner_text(".notice >> nth=-1")
@@ -99,7 +115,7 @@ def test_nothing_is_shown_before_consent_and_the_notice_comes_first(browser: Any
 
 
 def test_a_draft_and_the_place_survive_closing_the_page(browser: Any, forms: list[Path]) -> None:
-    with watched(browser, forms[1]) as seen:
+    with opened(browser, forms[1]) as seen:
         page = seen.page
         begin(page)
         fill(page)
@@ -107,28 +123,51 @@ def test_a_draft_and_the_place_survive_closing_the_page(browser: Any, forms: lis
         title = page.inner_text("#item-title")
         fill(page, "half a tho")
         before = page.evaluate("[...document.querySelectorAll('#fields input, #fields textarea')].map(e => [e.value, e.checked])")
-        page.reload()
+        reload(seen)
         assert page.inner_text("#item-title") == title
         after = page.evaluate("[...document.querySelectorAll('#fields input, #fields textarea')].map(e => [e.value, e.checked])")
         assert after == before
         seen.assert_quiet()
 
 
+def test_nothing_is_read_or_kept_before_the_browser_has_noted_that_the_page_is_open(browser: Any, forms: list[Path]) -> None:
+    """Until then a page from the disk is given an empty store, and what it writes there is lost; an answer shows that it has."""
+    with opened(browser, forms[1]) as seen:
+        page = seen.page
+        begin(page)
+        page.add_init_script("""
+            window.happened = [];
+            const get = Storage.prototype.getItem, set = Storage.prototype.setItem;
+            const answered = new Promise(done => { window.answer = done; });
+            StorageManager.prototype.persisted = function () { window.happened.push("asked"); return answered; };
+            Storage.prototype.getItem = function (...key) { window.happened.push("read"); return get.apply(this, key); };
+            Storage.prototype.setItem = function (...pair) { window.happened.push("kept"); return set.apply(this, pair); };
+        """)
+        page.reload()
+        assert page.evaluate("happened") == ["asked"]
+        assert page.evaluate("document.body.inert"), "a click now would write over what was kept"
+        page.evaluate("answer(false)")
+        seen.until(READY)
+        assert page.evaluate("happened") == ["asked", "read"]
+        assert page.locator("#screen-item").is_visible()
+        seen.assert_quiet()
+
+
 def test_breaks_come_by_themselves(browser: Any, forms: list[Path]) -> None:
-    with watched(browser, forms[0]) as seen:
+    with opened(browser, forms[0]) as seen:
         begin(seen.page)
         for _ in range(BREAK_AFTER):
             assert seen.page.locator("#screen-item").is_visible()
             seen.page.click("#skip-item")
         assert seen.page.locator("#screen-break").is_visible()
-        seen.page.reload()
+        reload(seen)
         assert seen.page.locator("#screen-item").is_visible()
 
 
 def test_stopping_shows_the_helplines_of_the_country_with_their_source(
     browser: Any, forms: list[Path], tmp_path: Path, benchmark_: Benchmark
 ) -> None:
-    with watched(browser, forms[0], accept_downloads=True) as seen:
+    with opened(browser, forms[0], accept_downloads=True) as seen:
         page = seen.page
         page.select_option("#country", "GB")
         begin(page)
@@ -155,7 +194,7 @@ def test_stopping_shows_the_helplines_of_the_country_with_their_source(
 
 
 def test_the_keyboard_alone_is_enough(browser: Any, forms: list[Path]) -> None:
-    with watched(browser, forms[0]) as seen:
+    with opened(browser, forms[0]) as seen:
         page = seen.page
         page.focus("#consent")
         page.keyboard.press("Space")
@@ -174,7 +213,7 @@ def test_the_keyboard_alone_is_enough(browser: Any, forms: list[Path]) -> None:
 def test_everything_has_a_name_for_screen_readers(browser: Any, forms: list[Path]) -> None:
     nameless = """() => [...document.querySelectorAll('input, textarea, select, button')].filter(e =>
         !(e.labels && e.labels.length && e.labels[0].textContent.trim()) && !e.textContent.trim()).length"""
-    with watched(browser, forms[0]) as seen:
+    with opened(browser, forms[0]) as seen:
         begin(seen.page)
         while seen.page.locator("#screen-end").is_hidden():
             assert seen.page.evaluate(nameless) == 0
@@ -186,7 +225,7 @@ def test_everything_has_a_name_for_screen_readers(browser: Any, forms: list[Path
 
 @pytest.mark.parametrize(("width", "height"), SIZES)
 def test_nothing_is_wider_than_the_screen(browser: Any, forms: list[Path], width: int, height: int) -> None:
-    with watched(browser, forms[0], viewport={"width": width, "height": height}) as seen:
+    with opened(browser, forms[0], viewport={"width": width, "height": height}) as seen:
         assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
         begin(seen.page)
         while seen.page.locator("#screen-end").is_hidden():
@@ -205,7 +244,7 @@ def test_hostile_text_on_the_page_and_from_the_person_does_nothing(
     path = tmp_path / "form.html"
     text = page(drawn, person, cases, helplines.countries(benchmark_.countries))
     path.write_text(text, encoding="utf-8", errors="backslashreplace")
-    with watched(browser, path, accept_downloads=True) as seen:
+    with opened(browser, path, accept_downloads=True) as seen:
         begin(seen.page)
         number = 0
         while seen.page.locator("#screen-end").is_hidden():
@@ -213,9 +252,7 @@ def test_hostile_text_on_the_page_and_from_the_person_does_nothing(
                 seen.page.click("#break-on")
                 continue
             seen.page.locator("#fields textarea").fill(PAYLOADS[number][:4000].replace("\ud800", ""))
-            seen.page.reload()  # what is typed comes back from the browser's own store
-            if seen.page.locator("#screen-item").is_hidden():
-                seen.page.reload()  # once, on a busy machine, the first reload did not bring the item back
+            reload(seen)  # what is typed comes back from the browser's own store
             seen.page.click("#answer-form .main")
             number += 1
         seen.page.click("#stop")
@@ -237,10 +274,10 @@ def test_hostile_tags_and_fields_do_nothing(
     case = replace(hidden, system=job, response_schema=schema, grading=replace(hidden.grading, tags=tuple(texts)))
     path = tmp_path / "form.html"
     path.write_text(page(drawn, min(drawn.people), (case,), helplines.countries(benchmark_.countries)), encoding="utf-8")
-    with watched(browser, path) as seen:
+    with opened(browser, path) as seen:
         begin(seen.page)
         assert seen.page.locator("#fields input[type=checkbox]").count() == len(texts)
         seen.page.locator("#fields input[type=checkbox]").first.check()
-        seen.page.reload()
+        reload(seen)
         assert seen.page.locator("#fields input[type=checkbox]").first.is_checked()
         seen.assert_quiet()

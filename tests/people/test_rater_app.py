@@ -20,8 +20,9 @@ from helmbench_hf.people.rating import Ratings, prepare
 from helmbench_hf.run_folder import RunFolder
 from tests.grading import runs
 from tests.people.conftest import answer
-from tests.report.browser import chromium
+from tests.report.browser import chromium, new_page
 from tests.report.payloads import PAYLOADS
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.browser
 
@@ -42,7 +43,7 @@ class Served:
         return f"/{ {code: secret for secret, code in rated.links.items()}.get(who, rated.coordinator) }"
 
     def send(self, method: str, path: str, body: str = "", **headers: str) -> tuple[int, str, dict[str, str]]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.server.server_address[1], timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.server_address[1], timeout=PATIENCE)
         connection.request(method, path, body or None, {"Origin": f"http://{self.address}", **headers})
         answered = connection.getresponse()
         return answered.status, answered.read().decode(), dict(answered.getheaders())
@@ -121,26 +122,24 @@ def test_a_rater_sees_neither_the_model_nor_other_raters(served: Served) -> None
 
 def test_hostile_replies_are_text(browser: Any, served: Served) -> None:
     """Every reply of the bank is shown under every criterion: nothing runs, nothing is asked for, no dialog opens."""
-    context = browser.new_context()
-    page = context.new_page()
-    asked, dialogs, errors = [], [], []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    page.on("pageerror", lambda error: errors.append(str(error)))
+    asked, dialogs, errors, shown = [], [], [], set()
     served.ratings.add("R1", "consent")
-    shown = set()
-    for task in served.ratings.rated.order("R1"):
-        if task.reply in shown:
-            continue
-        shown.add(task.reply)
-        served.ratings.add("R1", "verdict", task.id, "FAIL")
-        page.goto(f"http://{served.address}{served.path('R1')}?task={task.id}")
-        assert page.locator("#material").count() == 1
-        assert page.locator("script, iframe, img, object, form[action], base").count() == 0
-        assert page.evaluate("window.__pwned") is None
-        reply = task.exchange.answer.reply
-        if reply.isascii() and reply.isprintable():
-            assert reply in page.evaluate("document.getElementById('material').textContent")
+    with new_page(browser) as page:
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        for task in served.ratings.rated.order("R1"):
+            if task.reply in shown:
+                continue
+            shown.add(task.reply)
+            served.ratings.add("R1", "verdict", task.id, "FAIL")
+            page.goto(f"http://{served.address}{served.path('R1')}?task={task.id}")
+            assert page.locator("#material").count() == 1
+            assert page.locator("script, iframe, img, object, form[action], base").count() == 0
+            assert page.evaluate("window.__pwned") is None
+            reply = task.exchange.answer.reply
+            if reply.isascii() and reply.isprintable():
+                assert reply in page.evaluate("document.getElementById('material').textContent")
     assert len(shown) == len({task.reply for task in served.ratings.rated.tasks.values()})
     assert {url.partition("?")[0] for url in asked} == {
         f"http://{served.address}{served.path('R1')}",
@@ -148,50 +147,53 @@ def test_hostile_replies_are_text(browser: Any, served: Served) -> None:
     }
     assert dialogs == []
     assert errors == []
-    context.close()
 
 
 def press(page: Any, button: str) -> None:
-    """By the keyboard."""
+    """By the keyboard; the next page is there when this returns."""
     with page.expect_navigation():
         page.focus(button)
         page.keyboard.press("Enter")
 
 
+def follow(page: Any, control: str) -> None:
+    """By the mouse; the next page is there when this returns."""
+    with page.expect_navigation():
+        page.click(control)
+
+
 @pytest.mark.parametrize("size", [(1280, 860), (390, 844)])
 def test_a_rater_rates_rests_goes_back_and_stops(browser: Any, served: Served, size: tuple[int, int]) -> None:
-    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, java_script_enabled=True)
-    page = context.new_page()
-    page.goto(f"http://{served.address}{served.path('R1')}")
-    fits = lambda: page.evaluate("document.documentElement.scrollWidth") <= size[0]  # noqa: E731
-    assert "suicide" in page.inner_text(".notice")
-    assert page.locator("#material").count() == 0
-    assert fits()
-    press(page, "main button")
-    for _ in range(BREAK_AFTER):
+    with new_page(browser, viewport={"width": size[0], "height": size[1]}) as page:
+        page.goto(f"http://{served.address}{served.path('R1')}")
+        fits = lambda: page.evaluate("document.documentElement.scrollWidth") <= size[0]  # noqa: E731
+        assert "suicide" in page.inner_text(".notice")
+        assert page.locator("#material").count() == 0
         assert fits()
-        press(page, "button[value=FAIL]")
-    assert page.inner_text("h1") == "A break"
-    assert len(served.ratings.labels()) == BREAK_AFTER
-    page.click("main button")
-    page.click("text=Change my last answer")
-    assert "You said: FAIL" in page.inner_text("main")
-    page.click("button[value=PASS]")
-    assert [row[3] for row in served.ratings.labels()].count("PASS") == 1
-    page.click("text=Stop and find help")
-    page.select_option("#country", "GB")
-    page.click("text=Show services")
-    assert "Samaritans" in page.inner_text("main")
-    assert "Compared with it on" in page.inner_text("main")
-    assert fits()
-    page.click("text=Go back to rating")
-    assert page.locator("#material").count() == 1
-    page.goto(f"http://{served.address}{served.path('coordinator')}")
-    assert fits()
-    assert "No reply has verdicts of two raters" in page.inner_text("main")
-    for task in served.ratings.rated.order("R2")[:30]:
-        served.ratings.add("R2", "verdict", task.id, "FAIL")
-    page.reload()
-    assert "R1 and R2" in page.inner_text("main")
-    assert fits()
-    context.close()
+        press(page, "main button")
+        for _ in range(BREAK_AFTER):
+            assert fits()
+            press(page, "button[value=FAIL]")
+        assert page.inner_text("h1") == "A break"
+        assert len(served.ratings.labels()) == BREAK_AFTER
+        follow(page, "main button")
+        follow(page, "text=Change my last answer")
+        assert "You said: FAIL" in page.inner_text("main")
+        follow(page, "button[value=PASS]")
+        assert [row[3] for row in served.ratings.labels()].count("PASS") == 1
+        follow(page, "text=Stop and find help")
+        page.select_option("#country", "GB")
+        follow(page, "text=Show services")
+        assert "Samaritans" in page.inner_text("main")
+        assert "Compared with it on" in page.inner_text("main")
+        assert fits()
+        follow(page, "text=Go back to rating")
+        assert page.locator("#material").count() == 1
+        page.goto(f"http://{served.address}{served.path('coordinator')}")
+        assert fits()
+        assert "No reply has verdicts of two raters" in page.inner_text("main")
+        for task in served.ratings.rated.order("R2")[:30]:
+            served.ratings.add("R2", "verdict", task.id, "FAIL")
+        page.reload()
+        assert "R1 and R2" in page.inner_text("main")
+        assert fits()

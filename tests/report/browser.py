@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.waiting import PATIENCE, until
 
 CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
 ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-background-networking"]
@@ -27,12 +28,13 @@ class Watched:
     answered: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
-    def until(self, expression: str, seconds: float = 5) -> None:
+    def until(self, expression: str) -> None:
         """Wait until an expression holds (the page's own policy forbids Playwright's way of waiting)."""
-        end = time.monotonic() + seconds
-        while not self.page.evaluate(expression):
-            assert time.monotonic() < end, f"{expression} did not hold within {seconds} s"
-            self.page.wait_for_timeout(20)
+        until(lambda: self.page.evaluate(expression), f"{expression} holds")
+
+    def settle(self) -> None:
+        """See `settle`."""
+        settle(self.page)
 
     def assert_quiet(self) -> None:
         """Nothing executed, nothing was asked for, nothing complained."""
@@ -42,6 +44,11 @@ class Watched:
         assert self.page.evaluate("window.__pwned") is None
         assert self.page.evaluate("({}).polluted") is None
         assert self.page.evaluate("window.frames.length") == 0
+
+
+def settle(page: Any) -> None:
+    """Wait until a page has painted and has nothing left to do: what was going to happen has happened."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestIdleCallback(() => done())))")
 
 
 @contextmanager
@@ -55,7 +62,7 @@ def chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS, timeout=PATIENCE * 1000)
         try:
             yield browser
         finally:
@@ -63,29 +70,37 @@ def chromium() -> Iterator[Any]:
 
 
 @contextmanager
-def watched(browser: Any, path: Path, fragment: str = "", **options: Any) -> Iterator[Watched]:
-    """Open a page of a file and watch it."""
-    context = browser.new_context(**{"viewport": {"width": 1280, "height": 860}, "reduced_motion": "reduce", **options})
-    found = Watched(context.new_page())
-    own = path.as_uri()
-
-    def requested(request: Any) -> None:
-        if request.url.split("#")[0] not in (own, "data:,"):
-            found.requests.append(request.url)
-
-    def dialog(opened: Any) -> None:
-        found.dialogs.append(opened.message)
-        opened.dismiss()
-
-    found.page.on("request", requested)
-    found.page.on("requestfailed", lambda request: found.refused.append(request.url) if request.failure == "csp" else None)
-    found.page.on("response", lambda response: found.answered.append(response.url) if response.url != own else None)
-    found.page.on("dialog", dialog)
-    found.page.on("popup", lambda popup: found.requests.append(popup.url))
-    found.page.on("pageerror", lambda error: found.errors.append(str(error)))
-    found.page.on("console", lambda message: found.errors.append(message.text) if message.type in ("error", "warning") else None)
+def new_page(browser: Any, **options: Any) -> Iterator[Any]:
+    """An empty page that shares nothing with any other one."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE * 1000)
     try:
-        found.page.goto(own + fragment)
-        yield found
+        yield context.new_page()
     finally:
         context.close()
+
+
+@contextmanager
+def watched(browser: Any, path: Path, fragment: str = "", **options: Any) -> Iterator[Watched]:
+    """Open a page of a file and watch it."""
+    own = path.as_uri()
+    with new_page(browser, **{"viewport": {"width": 1280, "height": 860}, "reduced_motion": "reduce", **options}) as page:
+        found = Watched(page)
+
+        def requested(request: Any) -> None:
+            if request.url.split("#")[0] not in (own, "data:,"):
+                found.requests.append(request.url)
+
+        def dialog(opened: Any) -> None:
+            found.dialogs.append(opened.message)
+            opened.dismiss()
+
+        page.on("request", requested)
+        page.on("requestfailed", lambda request: found.refused.append(request.url) if request.failure == "csp" else None)
+        page.on("response", lambda response: found.answered.append(response.url) if response.url != own else None)
+        page.on("dialog", dialog)
+        page.on("popup", lambda popup: found.requests.append(popup.url))
+        page.on("pageerror", lambda error: found.errors.append(str(error)))
+        page.on("console", lambda message: found.errors.append(message.text) if message.type in ("error", "warning") else None)
+        page.goto(own + fragment)
+        yield found

@@ -12,6 +12,7 @@ from helmbench_hf.report import write_report
 from tests.report import sample
 from tests.report.browser import chromium, watched
 from tests.report.payloads import PAYLOADS, hostile_run
+from tests.report.test_browser import TOLD
 
 pytestmark = pytest.mark.browser
 EVERYTHING = """() => {
@@ -42,7 +43,7 @@ def test_a_run_made_of_payloads_does_nothing(browser: Any, tmp_path: Path, start
         page.evaluate("document.querySelectorAll('.case').forEach(e => { e.open = true; })")
         found.until("document.querySelectorAll('.case-body').length === 24")
         page.evaluate(EVERYTHING)
-        page.wait_for_timeout(200)
+        found.settle()
         assert page.url.split("#")[0] == path.as_uri()
         assert page.locator("body").is_visible()
         assert page.evaluate("document.querySelectorAll('iframe, object, embed, img, form, base').length") == 0
@@ -78,7 +79,7 @@ def test_text_without_spaces_widens_no_phone(browser: Any, tmp_path: Path) -> No
     with watched(browser, path, viewport={"width": 360, "height": 740}) as found:
         found.page.click("#transcript-open")
         found.page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true; })")
-        found.page.wait_for_timeout(100)
+        found.until(TOLD)
         assert found.page.evaluate("document.documentElement.scrollWidth") == 360
 
 
@@ -110,9 +111,10 @@ def test_the_browser_itself_refuses_markup_and_foreign_script(browser: Any, tmp_
             return 'ran'; } catch (error) { return error.name; } }"""
         assert found.page.evaluate(tried, "markup") == "TypeError"
         assert found.page.evaluate(tried, "script") == "TypeError"
-        found.page.evaluate("() => { const i = new Image(); i.src = 'https://evil.example/x.png'; document.body.append(i); }")
+        with found.page.expect_event("requestfailed"):
+            found.page.evaluate("() => { const i = new Image(); i.src = 'https://evil.example/x.png'; document.body.append(i); }")
         found.page.evaluate("() => fetch('https://evil.example/').catch(() => 0)")
-        found.page.wait_for_timeout(200)
+        found.settle()
         assert found.answered == []
         assert found.refused == ["https://evil.example/x.png"]
         assert found.page.evaluate("window.__pwned") is None

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from helmbench_hf.generate.policies import smallest
+from tests.support.waiting import PATIENCE
 
 Body = dict[str, Any]
 WINDOW = 6000
@@ -141,7 +142,7 @@ class ChatServer:
     def _handler(server) -> type[BaseHTTPRequestHandler]:  # noqa: N805
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            timeout = 60
+            timeout = PATIENCE
 
             def do_GET(self) -> None:
                 fate = "drop" if server._over.is_set() else server.models_fate()
@@ -176,7 +177,7 @@ class ChatServer:
                     self.give(200, {"object": "list", "data": [1, 2]})
                 else:
                     if fate == "hang":
-                        server._over.wait(30)
+                        server._over.wait(PATIENCE)
                     self.close_connection = True
 
             def give(self, code: int, body: Any, headers: Mapping[str, str] | None = None) -> None:

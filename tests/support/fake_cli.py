@@ -2,13 +2,15 @@
 
 All but the model is real: the command, its child, lock, journal, manifest. The cases are those of the tiny benchmark, if
 planted under FAKE_BENCHMARK. The environment decides how the engine behaves too: FAKE_LOAD (seconds), FAKE_DELAY (seconds a
-step), FAKE_CAPACITY.
+step), FAKE_CAPACITY, FAKE_STALLS (steps, after which nothing comes back). In the folder FAKE_SIGNS the child leaves a file
+`loading` when its engine is about to be loaded, and a file `stopping` when it has been asked to stop.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -26,13 +28,32 @@ from tests.support.fake_engine import FakeEngine
 
 def open_fake(spec: EngineSpec) -> FakeEngine:
     """Load the fake engine."""
+    sign("loading")
     time.sleep(float(os.environ.get("FAKE_LOAD", "0")))
     return FakeEngine(
         labels=lambda request: [math.log(0.3), math.log(0.1), math.log(0.05)][: len(request.labels)],
         delay=float(os.environ.get("FAKE_DELAY", "0")),
         capacity=int(os.environ.get("FAKE_CAPACITY", "8")),
+        stalls=int(os.environ["FAKE_STALLS"]) if "FAKE_STALLS" in os.environ else None,
         seed=os.getpid(),
     )
+
+
+def sign(name: str) -> None:
+    """Leave a file of that name for who waits for it."""
+    if "FAKE_SIGNS" in os.environ:
+        (Path(os.environ["FAKE_SIGNS"]) / name).touch()
+
+
+def watch(reporter: Reporter) -> None:
+    """Leave a sign when the child is asked to stop, whatever its main thread does then."""
+
+    def wait() -> None:
+        while not reporter.stopping():
+            time.sleep(0.02)
+        sign("stopping")
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def put_content() -> None:
@@ -50,6 +71,7 @@ def put_content() -> None:
 
 def generate(payload: dict[str, Any], reporter: Reporter) -> int | None:
     """Be the child of `helmbench generate`."""
+    watch(reporter)
     put_content()
     generating.open_engine = open_fake  # type: ignore[assignment]
     return generating.child(payload, reporter)
@@ -57,6 +79,7 @@ def generate(payload: dict[str, Any], reporter: Reporter) -> int | None:
 
 def grade(payload: dict[str, Any], reporter: Reporter) -> None:
     """Be the child of `helmbench grade`."""
+    watch(reporter)
     put_content()
     judging.open_engine = open_fake  # type: ignore[assignment]
     grading.child(payload, reporter)

@@ -26,8 +26,8 @@ class FakeEngine:
     """Implements `Engine`. Completions come back in random order and random portions, decided by `seed`.
 
     `answer(request)` gives the text; `labels(request)` the log-probabilities of a label read; `fate(request, attempt)`
-    how the attempt (1, 2, ...) ends. `delay` is slept in each `collect`, in seconds. What happened stands in
-    `submitted`, `most_live` and `collects`.
+    how the attempt (1, 2, ...) ends. `delay` is slept in each `collect`, in seconds; from the one after the first `stalls`
+    nothing comes back. What happened stands in `submitted`, `most_live` and `collects`.
     """
 
     def __init__(
@@ -39,11 +39,13 @@ class FakeEngine:
         capacity: int = 8,
         in_order: bool = False,
         delay: float = 0.0,
+        stalls: int | None = None,
         seed: int = 0,
         max_model_len: int = 1 << 20,
     ) -> None:
         self._answer, self._labels, self._fate = answer, labels, fate
         self._capacity, self._in_order, self._delay = capacity, in_order, delay
+        self._stalls = stalls
         self._random = random.Random(seed)
         self._window = max_model_len
         self._live: dict[str, Request] = {}
@@ -66,7 +68,7 @@ class FakeEngine:
     def collect(self) -> list[Completion]:
         assert self._live, "collect was called with nothing in flight"
         self.collects += 1
-        time.sleep(self._delay)
+        time.sleep(3600 if self._stalls is not None and self.collects > self._stalls else self._delay)
         keys = list(self._live)
         if not self._in_order:
             self._random.shuffle(keys)

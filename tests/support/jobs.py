@@ -26,14 +26,16 @@ CONTEXT = KeyContext(model={"files": "fake"}, template_sha="none", engine="fake 
 
 
 def answer(payload: dict[str, Any], reporter: Reporter) -> int:
-    """Run `conversations` x `turns` on an engine, resuming from the journal in `folder`; the shape of a real stage."""
+    """Run `conversations` x `turns` on an engine, resuming from the journal in `folder`; the shape of a real stage.
+
+    `wait`: seconds for the lock. `holds`: goes no further than the first answer until it is asked to stop.
+    """
     sampling = Sampling(max_tokens=8)
     turns: int = payload["turns"]
     if payload.get("grandchild"):
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    began = time.monotonic()
-    with RunLock.acquire(Path(payload["folder"])):
-        reporter.emit({"event": "started", "pid": os.getpid(), "waited": time.monotonic() - began})
+    with RunLock.acquire(Path(payload["folder"]), payload.get("wait", 3.0)):
+        reporter.emit({"event": "started", "pid": os.getpid()})
         reporter.emit({"event": "ready"})
         known = Journal.read(Path(payload["folder"]) / "journal")
         engine = _engine(payload)
@@ -61,6 +63,8 @@ def answer(payload: dict[str, Any], reporter: Reporter) -> int:
             def save(completion: Completion) -> None:
                 journal.append(completion)
                 reporter.emit({"event": "completion", "key": completion.key})
+                while payload.get("holds") and not reporter.stopping():
+                    time.sleep(0.02)
 
             driven = drive(engine, first(), follow_up, save, stop=reporter.stopping)
         reporter.emit({"event": "done", "saved": driven.saved, "stopped": driven.stopped})
@@ -75,11 +79,16 @@ def _engine(payload: dict[str, Any]) -> Engine:
 
 
 def sleep(payload: dict[str, Any], reporter: Reporter) -> None:
-    """Start a grandchild, say who is who, then sleep; `deaf`: whoever asks to stop."""
+    """Start a grandchild, say who is who, and sleep until asked to stop; `deaf`: for ever. Says when it is asked, and when
+    the grandchild has ended."""
     reporter.emit({"event": "ready"})
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     reporter.emit({"event": "pids", "child": os.getpid(), "grandchild": child.pid})
+    happened = {"asked": reporter.stopping, "bereft": lambda: child.poll() is not None}
     while payload.get("deaf") or not reporter.stopping():
+        for event in [event for event, has in happened.items() if has()]:
+            reporter.emit({"event": event})
+            del happened[event]
         time.sleep(0.02)
 
 
@@ -102,6 +111,7 @@ def fail(payload: dict[str, Any], reporter: Reporter) -> int:
         case "exit":
             sys.exit(3)
         case "hang":
+            atexit.register(reporter.emit, {"event": "awake"})  # what is registered last runs first
             atexit.register(time.sleep, 600)
         case "segfault":
             os.kill(os.getpid(), 11)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -14,15 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.hub import CHECKOUT, Hub
+from tests.support.ports import free_port
+from tests.support.waiting import PATIENCE, until
 
 
 @contextmanager
 def started(script: Path, home: Path, hub: Hub, **env: str) -> Iterator[str]:
     """Start `python app.py` and give its address when it answers. Every host that it asks for is logged by `hub`."""
     home.mkdir(parents=True, exist_ok=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     around = {"PATH": os.environ["PATH"], "HOME": str(home), "HF_HOME": str(home / "hf"), "PYTHONPATH": str(CHECKOUT)}
     around |= {"HF_ENDPOINT": hub.endpoint, "HF_HUB_DISABLE_XET": "1", "HF_UPDATE_DOWNLOAD_COUNTS": "0"}
     around |= dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), hub.endpoint)
@@ -35,18 +33,21 @@ def started(script: Path, home: Path, hub: Hub, **env: str) -> Iterator[str]:
             yield _answering(f"http://127.0.0.1:{port}/", process, home / "log")
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(PATIENCE)
 
 
 def _answering(address: str, process: subprocess.Popen[bytes], log: Path) -> str:
-    end = time.monotonic() + 240
-    while time.monotonic() < end and process.poll() is None:
+    """The address, once somebody answers there."""
+
+    def answers() -> bool:
+        assert process.poll() is None, f"it ended: {log.read_text(errors='replace')[-4000:]}"
         try:
-            urllib.request.urlopen(address, timeout=30).close()
+            urllib.request.urlopen(address, timeout=PATIENCE).close()
         except urllib.error.HTTPError:
-            return address  # an empty board says 404
+            return True  # an empty board says 404
         except OSError:
-            time.sleep(0.2)
-            continue
-        return address
-    raise AssertionError(f"it does not answer: {log.read_text(errors='replace')[-4000:]}")
+            return False
+        return True
+
+    until(answers, f"the Space answers at {address}")
+    return address

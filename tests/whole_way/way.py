@@ -8,7 +8,6 @@ import os
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from pathlib import Path
 
 from helmbench_hf.content.load import default_benchmark
 from tests.support.hub import CHECKOUT, OTHER, OWNER, TOKENS, Hub
+from tests.support.ports import free_port
 
 DATASET, RESULTS = f"{OWNER}/v1", f"{OWNER}/results"
 PARTS = ("helmbench_hf", "configs", "build_dataset.py", "dataset_card.md", "CHANGELOG.md", "CITATION.cff", "LICENSE-CONTENT")
@@ -196,7 +196,7 @@ class Way:
     @contextmanager
     def served(self, words: Sequence[str]) -> Iterator[str]:
         """The board in a process of its own, stopped as a person does."""
-        port = _free_port()
+        port = free_port()
         command = [str(BIN / words[0]), *words[1:], "--test-board", "--port", str(port)]
         log = self.root / "board.log"
         with log.open("w") as out:
@@ -233,12 +233,6 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
     else:
         shutil.copyfile(source, target)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _page(address: str) -> str:

@@ -221,7 +221,16 @@
     });
   }
 
-  recall();
-  for (const each of [byId("country"), byId("country-stop")]) each.value = state.country;
-  if (state.consent) next();
+  const start = () => {
+    recall();
+    for (const each of [byId("country"), byId("country-stop")]) each.value = state.country;
+    document.body.inert = false;
+    if (state.consent) next();
+  };
+  // Chromium runs a page from the disk before it has noted that the page is open. Until then it gives an empty localStorage, and
+  // drops what is written there as long as the page is open. It answers questions only once it has noted, so one is asked first.
+  // Whoever clicks before would write over what was kept, so nothing can be clicked.
+  document.body.inert = true;
+  const asked = navigator.storage && navigator.storage.persisted ? navigator.storage.persisted() : Promise.resolve();
+  asked.then(start, start);
 })();
