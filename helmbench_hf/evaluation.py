@@ -93,14 +93,14 @@ def ask_for(cases: CaseSet, run: Path, spec: EngineSpec, settings: Settings) -> 
 def write_scores(run: Path, checks: Sequence[Path] = (), panel: str = "first") -> Graded:
     """Derive every verdict from the journals, score them, write `verdicts.jsonl` and `scores.json`.
 
-    Raises ValueError where two checks have one name, RunError where there is no run, ScoringError where it cannot be scored.
+    Raises RunError where there is no run or two checks have one name, ScoringError where it cannot be scored.
     """
     from helmbench_hf.content.load import default_benchmark
 
     folder = RunFolder(run)
     found = {path.resolve().name: read_check(path) for path in checks}
     if len(found) < len(checks):
-        raise ValueError("two checks have the same folder name; scores cite a check by it, so rename one")
+        raise RunError("two checks have the same folder name; scores cite a check by it, so rename one")
     graded = collect(folder)
     manifest = folder.manifest()
     written = find_scores(

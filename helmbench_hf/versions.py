@@ -15,7 +15,7 @@ from typing import Any
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.strict_yaml import Problem
 from helmbench_hf.dataset.build import by_split
-from helmbench_hf.dataset.identity import LOCK, authored, locked
+from helmbench_hf.dataset.identity import LOCK, authored, calibration, locked
 from helmbench_hf.dataset.rows import CASE_CONFIGS, case_row, content_sha256
 from helmbench_hf.grading import rubric
 from helmbench_hf.matrix.design import designs
@@ -62,6 +62,7 @@ def parts(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
     prompt's hash is over the prompt of every criterion as a judge gets it, on a fixed example.
     """
     found: dict[str, dict[str, Any]] = {part: asdict(each) for part, each in authored(benchmark).items()}
+    found["calibration"] = asdict(calibration(benchmark))
     by_design = designs(benchmark, expand(benchmark))
     found["dataset"]["designs"] = {name: _rows_sha(benchmark, name, by_design[name]) for name in CASE_CONFIGS if by_design[name]}
     found["scoring"] |= golden.numbers(benchmark, by_design["core"])

@@ -53,6 +53,8 @@ def check(
     from helmbench_hf.content.cues import giveaway
     from helmbench_hf.content.lint import check as lint
     from helmbench_hf.content.load import ContentError, default_root, load_benchmark
+    from helmbench_hf.matrix.calibration import CalibrationError
+    from helmbench_hf.matrix.review import ReviewError
 
     root = content or default_root()
     try:
@@ -69,6 +71,8 @@ def check(
         )
     except ContentError as error:
         problems, counted = error.problems, ""
+    except (CalibrationError, ReviewError) as error:
+        fail(error)
     if as_json:
         typer.echo(json.dumps([dataclasses.asdict(problem) for problem in problems], indent=2))
     elif problems:
@@ -87,11 +91,13 @@ def lock(
     from helmbench_hf import versions
     from helmbench_hf.content.load import ContentError, default_root, load_benchmark
     from helmbench_hf.dataset.identity import LOCK
+    from helmbench_hf.matrix.calibration import CalibrationError
+    from helmbench_hf.matrix.review import ReviewError
 
     root = content or default_root()
     try:
         found = versions.lock(load_benchmark(root))
-    except (ContentError, versions.VersionError, ValueError) as error:
+    except (CalibrationError, ContentError, ReviewError, versions.VersionError) as error:
         fail(error)
     for part, row in found.items():
         typer.echo(f"{part:12} {row['version']:12} {row['sha256'][:16]}")

@@ -127,14 +127,14 @@ def _written(
     benchmark: Benchmark,
 ) -> dict[str, Any]:
     """Make `check.json` and give what it holds."""
-    from helmbench_hf.dataset.identity import authored
+    from helmbench_hf.dataset.identity import calibration as calibration_of
     from helmbench_hf.grading import rubric
     from helmbench_hf.grading.calibration import on_twins
     from helmbench_hf.run_folder import write_json
     from helmbench_hf.scoring.claims import FILE, document
     from helmbench_hf.scoring.judge_check import check as hold
 
-    identity, calibration = rubric.identity(benchmark), authored(benchmark)["calibration"]
+    identity, calibration = rubric.identity(benchmark), calibration_of(benchmark)
     raters = labels.raters
     result: JudgeCheck = hold(
         found,

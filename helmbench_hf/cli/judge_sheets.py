@@ -27,6 +27,7 @@ def sheet(
     """Write the labeled replies shuffled and without verdicts; a reply and an edit of it never stand on one sheet."""
     from helmbench_hf.grading.sheets import items, write_sheets
     from helmbench_hf.matrix.calibration import CalibrationError
+    from helmbench_hf.matrix.review import ReviewError
 
     benchmark = benchmark_of(content)
     try:
@@ -34,7 +35,7 @@ def sheet(
         if not found:
             fail("there is no label left to read", 0)
         paths = write_sheets(benchmark, found, out, seed, parts)
-    except CalibrationError as error:
+    except (CalibrationError, ReviewError) as error:
         fail(error)
     for path in paths:
         typer.echo(path)
@@ -51,15 +52,16 @@ def read(
     """Keep one reader's verdicts beside the authored files."""
     from helmbench_hf.grading.sheets import read_answers
     from helmbench_hf.matrix.calibration import CalibrationError, Kind, store
+    from helmbench_hf.matrix.review import ReviewError
 
     if kind not in {"model", "human"}:
         fail("--kind is model or human")
     benchmark = benchmark_of(content)
     try:
         found = read_answers(benchmark, sheet, answers, reader, cast("Kind", kind), dt.date.today().isoformat())
-    except CalibrationError as error:
+        store(benchmark.root, found)
+    except (CalibrationError, ReviewError) as error:
         fail(error)
-    store(benchmark.root, found)
     typer.echo(f"{len(found)} verdicts on {len({each.reply for each in found})} replies are kept")
 
 
@@ -67,10 +69,11 @@ def agreement(content: Content = None, as_json: Json = False) -> None:
     """Say how far readers agree with the gold, and what is not settled."""
     from helmbench_hf.grading.sheets import readings
     from helmbench_hf.matrix.calibration import READERS, CalibrationError
+    from helmbench_hf.matrix.review import ReviewError
 
     try:
         found = readings(benchmark_of(content))
-    except CalibrationError as error:
+    except (CalibrationError, ReviewError) as error:
         fail(error)
     if as_json:
         typer.echo(json.dumps(found, indent=1, ensure_ascii=False))

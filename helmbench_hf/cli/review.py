@@ -39,14 +39,19 @@ def sheet(
     ] = None,
 ) -> None:
     """Write the messages shuffled and without labels, for readers who did not write them."""
-    from helmbench_hf.matrix.review import items, unread, write_sheet
+    from helmbench_hf.matrix.review import ReviewError, items, unread, write_sheet
 
     benchmark = benchmark_of(content)
     found = items(benchmark, only)
     if not found:
         fail(f"no scenario starts with {only}")
-    if readers is not None and not (found := unread(benchmark, found, readers)):
-        fail(f"every message was read by {readers} readers or more", 0)
+    if readers is not None:
+        try:
+            found = unread(benchmark, found, readers)
+        except ReviewError as error:
+            fail(error)
+        if not found:
+            fail(f"every message was read by {readers} readers or more", 0)
     for path in write_sheet(found, out, seed, parts):
         typer.echo(path)
     typer.echo(f"{len(found)} messages; answers: JSON, number -> answer, severity (0 to 10), category, odd (why it reads odd)")
@@ -67,17 +72,21 @@ def read(
         fail("--kind is model or human")
     try:
         found = read_answers(sheet, answers, reader, kind, dt.date.today().isoformat())
+        store(content or default_root(), found)
     except (ReviewError, OSError, json.JSONDecodeError) as error:
         fail(error)
-    store(content or default_root(), found)
     typer.echo(f"{sum(map(len, found.values()))} reads of {len(found)} scenarios are kept")
 
 
 def agreement(content: Content = None, only: Scenarios = "", as_json: Json = False) -> None:
     """Say how far blind readers agree with the gold, and list what they dispute."""
+    from helmbench_hf.matrix.review import ReviewError
     from helmbench_hf.matrix.review import agreement as rows_of
 
-    rows = rows_of(benchmark_of(content), only)
+    try:
+        rows = rows_of(benchmark_of(content), only)
+    except ReviewError as error:
+        fail(error)
     if as_json:
         typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
         return

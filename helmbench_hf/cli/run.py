@@ -14,6 +14,7 @@ from helmbench_hf.cli.progress import shown
 
 if TYPE_CHECKING:
     from helmbench_hf.generate.run import Ask
+    from helmbench_hf.generate.turns import Settings
     from helmbench_hf.inference.filled import Filled
 
 POLICY = "policy:"
@@ -78,18 +79,20 @@ ModelRevision = Annotated[str | None, typer.Option("--model-revision", help="Com
 
 
 def ours() -> tuple[type[Exception], ...]:
-    """The errors whose message is a sentence for the person at the terminal."""
+    """The errors whose message is a sentence for the person at the terminal. Any other is a fault of ours: a traceback."""
     from helmbench_hf.content.load import ContentError
     from helmbench_hf.dataset.load import DatasetError
     from helmbench_hf.demo_model import DemoModelError
     from helmbench_hf.disk_table import DiskTableError
     from helmbench_hf.inference.engine import EngineError
     from helmbench_hf.inference.journal import JournalError
+    from helmbench_hf.matrix.calibration import CalibrationError
+    from helmbench_hf.matrix.review import ReviewError
     from helmbench_hf.run_folder import RunError
     from helmbench_hf.scoring.verdicts import ScoringError
 
-    ours = ContentError, DatasetError, DemoModelError, DiskTableError, EngineError, JournalError, RunError, ScoringError
-    return *ours, ValueError
+    content = CalibrationError, ContentError, DatasetError, ReviewError
+    return *content, DemoModelError, DiskTableError, EngineError, JournalError, RunError, ScoringError
 
 
 def pairs(options: list[str] | None) -> dict[str, Any]:
@@ -123,7 +126,7 @@ def engine_settings(options: list[str] | None, **named: Any) -> dict[str, Any]:
 def engine_spec(model: str, revision: str | None, given: dict[str, Any]) -> Any:
     """The engine that the options describe; `demo` stands for the demo model's checkpoint."""
     from helmbench_hf.demo_model import demo_model_path
-    from helmbench_hf.inference.engine import EngineSpec, split_model
+    from helmbench_hf.inference.engine import EngineError, EngineSpec, split_model
 
     kind, name = split_model(model)
     if name == DEMO and kind != "endpoint":
@@ -131,7 +134,7 @@ def engine_spec(model: str, revision: str | None, given: dict[str, Any]) -> Any:
     try:
         return EngineSpec.parse(model, revision=revision, **given)
     except TypeError as error:
-        raise ValueError(
+        raise EngineError(
             f"an engine setting does not exist ({error}); see EngineSpec in helmbench_hf/inference/engine.py"
         ) from error
 
@@ -150,9 +153,7 @@ def build_ask(
     **rest: Any,
 ) -> Ask:
     """What to ask, from the options and what a preset fills in; leaves with a sentence where they make no sense."""
-    from helmbench_hf.dataset.shards import Shard
     from helmbench_hf.generate.run import REUSE, Ask
-    from helmbench_hf.generate.turns import Settings
 
     if rest.get("reuse", "missing") not in REUSE:
         fail(f"--reuse is one of {', '.join(REUSE)}")
@@ -161,17 +162,35 @@ def build_ask(
     if repeats is not None and sampling.setdefault("draws", repeats) != repeats:
         fail(f"--repeats {repeats} and --set draws={sampling['draws']} contradict each other; leave one of them out")
     try:
-        if shard := rest.get("shard"):
-            Shard.parse(shard)
         if named := preset_name(model):
             filled = _fill(named[1], given, sampling)
             model, record = f"{named[0]}{filled.model}", dict(filled.record)
             given, sampling = {**filled.engine, **given}, {**filled.settings, **sampling}
-        chosen = Settings(**sampling, free_form=free_form)
-        return Ask(run=str(run), engine=engine_spec(model, model_revision, given), settings=chosen, preset=record, **rest)
+        chosen = engine_spec(model, model_revision, given)
+    except ours() as error:
+        fail(error)
+    _check_shard(rest.get("shard"))
+    return Ask(run=str(run), engine=chosen, settings=_settings(sampling, free_form), preset=record, **rest)
+
+
+def _check_shard(text: str | None) -> None:
+    from helmbench_hf.dataset.shards import Shard
+
+    try:
+        if text:
+            Shard.parse(text)
+    except ValueError as error:
+        fail(error)
+
+
+def _settings(sampling: dict[str, Any], free_form: bool) -> Settings:
+    from helmbench_hf.generate.turns import Settings
+
+    try:
+        return Settings(**sampling, free_form=free_form)
     except TypeError as error:
         fail(f"a sampling setting does not exist ({error}); see Settings in generate/turns.py")
-    except ours() as error:
+    except ValueError as error:
         fail(error)
 
 

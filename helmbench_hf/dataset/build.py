@@ -35,7 +35,11 @@ def tabulate(benchmark: Benchmark) -> dict[str, dict[str, list[Row]]]:
 
 
 def manifest_of(benchmark: Benchmark, rows: dict[str, dict[str, list[Row]]]) -> dict[str, Any]:
-    """Identity of the dataset: per config and split the number of rows, the content hash, the columns."""
+    """What every file must hold: per config and split the number of rows, the hash of their content, the columns.
+
+    Rows of components hold reviews, and their hashes say so. Rows of cases hold none: the hash of a design, which runs are
+    compared by, stays what it is when somebody reviews an item.
+    """
     return {
         "name": benchmark.file.name,
         "version": benchmark.file.version,

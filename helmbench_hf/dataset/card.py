@@ -45,6 +45,7 @@ def card_text(
         configs=manifest["configs"],
         size_category=next(name for limit, name in _SIZES if total < limit),
         scenario_count=len([loaded for loaded in benchmark.scenarios if loaded.source != TAXONOMY]),
+        reviews=_reviews(rows),
         blind=_blind(rows["perturbations"]),
         behavior_count=len({loaded.behavior for loaded in benchmark.scenarios}),
         all_behaviors=sum(len(pillar.behaviors) for pillar in benchmark.file.pillars),
@@ -164,6 +165,12 @@ def _dimensions(benchmark: Benchmark, rows: dict[str, dict[str, list[Row]]]) -> 
         }
         found.append({"title": title, "scenarios": named, **counts})
     return found
+
+
+def _reviews(rows: dict[str, dict[str, list[Row]]]) -> Row:
+    """How many rows of the component tables can name a person who reviewed them, and how many do."""
+    said = [row["review"] for splits in rows.values() for items in splits.values() for row in items if "review" in row]
+    return {"rows": len(said), "reviewed": sum(each != "unreviewed" for each in said)}
 
 
 def _blind(perturbations: dict[str, list[Row]]) -> Row:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from pydantic_core import to_jsonable_python
 
 from helmbench_hf.content.load import Benchmark, default_benchmark
+from helmbench_hf.dataset.identity import unreviewed
 from helmbench_hf.matrix.design import designs
 from helmbench_hf.matrix.expand import expand
 from helmbench_hf.records import Case
@@ -49,11 +53,16 @@ def _problems(holdout: Benchmark, public: Benchmark) -> Iterator[str]:
     if holdout.file.pillars != public.file.pillars:
         yield f"{where} has other pillars, behaviors or weights than the public benchmark; copy them"
     for name in ("scoring", "criteria", "conditions"):
-        if getattr(holdout, name) != getattr(public, name):
+        if _content(holdout, name) != _content(public, name):
             yield f"{holdout.root} has other {name} than the public benchmark, so its scores could not be compared; copy them"
     yield from _shape(holdout, public)
     if shared := sorted(_messages(holdout) & _messages(public)):
         yield f"{len(shared)} messages stand in the public benchmark too, such as {shared[0][:80]!r}; write others"
+
+
+def _content(benchmark: Benchmark, name: str) -> Any:
+    """A library as plain values; a review on one side alone makes no difference."""
+    return unreviewed(to_jsonable_python(getattr(benchmark, name)))
 
 
 def _shape(holdout: Benchmark, public: Benchmark) -> Iterator[str]:

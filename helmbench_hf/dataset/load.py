@@ -38,7 +38,7 @@ class DatasetIdentity:
     version: str
     scoring_version: str
     content_sha256: str
-    """Over the rows of the design, split `test` then `heldout`."""
+    """Over the rows of the design, split `test` then `heldout`. A case says nothing of reviews, so none changes it."""
     source: str
     """`embedded`, a folder, or `repo@commit`."""
     private: bool = False

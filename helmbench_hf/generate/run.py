@@ -22,12 +22,15 @@ from helmbench_hf.inference.keys import digest
 from helmbench_hf.inference.known import KnownModel, know
 from helmbench_hf.inference.reasoning import ReasoningState, reasoning_state
 from helmbench_hf.records import Case, Completion
-from helmbench_hf.run_folder import Manifest, RunError, RunFolder
+from helmbench_hf.run_folder import Manifest, RunError, RunFolder, write_json
 
 JOB = "helmbench_hf.generate.run:child"
 REUSE = ("missing", "always", "never", "only")
 """missing: run what has no answer, and engine failures again. always: failures stand too. never: run everything again,
-beside the old answers. only: run nothing."""
+beside the old answers; such a run that was stopped is resumed. only: run nothing."""
+ANEW = "anew.json"
+"""Stands in the folder of answers from the start of a `--reuse never` to its end."""
+RESUMED = "the answers here are of a --reuse never that was stopped; it is resumed"
 KEPT = ("started", "engine", "parts", "history")
 """What a resumed run keeps of its manifest."""
 
@@ -99,7 +102,7 @@ def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
         "key": {**asdict(prepared.model.context), "model": dict(prepared.model.context.model)},
         **({"preset": ask.preset} if ask.preset else {}),
         "context_sha": digest(asdict(prepared.model.context)),
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "started": _now(),
     }
 
 
@@ -174,7 +177,7 @@ def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[
         manifest = {**manifest, **{name: old[name] for name in KEPT if name in old}}
     folder.write_manifest(manifest)
     if ask.reuse == "never":
-        _set_aside(folder)
+        _start_anew(folder, reporter)
     stored = Journal.read(folder.completions)
     known = stored.everything() if ask.reuse == "always" else stored
     talks = prepared.conversations(ask.settings, known)
@@ -183,6 +186,8 @@ def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[
     if not work:
         record_reasoning(folder, stored)
         _record_history(folder, talks.history(stored), reporter)
+        if work is not None:
+            _end_anew(folder)
         return None
     with Journal.open(folder.completions, "generate") as journal:  # before the weights: a folder may be read-only
         began = time.monotonic()
@@ -205,6 +210,8 @@ def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[
     stored = Journal.read(folder.completions)
     record_reasoning(folder, stored)
     _record_history(folder, talks.history(stored), reporter)
+    if not reporter.stopping():
+        _end_anew(folder)
     reporter.emit({"event": "end", "stopped": driven.stopped, "retried": driven.retried, **counter.totals()})
     return None
 
@@ -228,11 +235,24 @@ def _record_history(folder: RunFolder, history: History, reporter: Listener) -> 
         reporter.emit({"event": "note", "message": message})
 
 
-def _set_aside(folder: RunFolder) -> None:
-    """`--reuse never`: the old answers stay on disk, beside the new ones."""
-    if not folder.completions.is_dir():
+def _start_anew(folder: RunFolder, reporter: Listener) -> None:
+    """`--reuse never`: the old answers stay on disk, beside the new ones. Those of a stopped one are the new ones."""
+    begun = folder.completions / ANEW
+    if begun.exists():
+        reporter.emit({"event": "note", "message": RESUMED})
         return
-    number = 1
-    while (aside := folder.root / f"completions.{number}").exists():
-        number += 1
-    folder.completions.rename(aside)
+    if folder.completions.is_dir():
+        number = 1
+        while (aside := folder.root / f"completions.{number}").exists():
+            number += 1
+        folder.completions.rename(aside)
+    write_json(begun, {"started": _now()})
+
+
+def _end_anew(folder: RunFolder) -> None:
+    """Nothing is left to run: the next `--reuse never` is another one."""
+    (folder.completions / ANEW).unlink(missing_ok=True)
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -5,9 +5,10 @@ What is stored is walked through first, so that a resume asks only for what is m
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +20,9 @@ from helmbench_hf.inference.engine import Message, Request, Sampling
 from helmbench_hf.inference.keys import KeyContext, request_key, text_sha, turn_key
 from helmbench_hf.inference.plan import depth_first, place
 from helmbench_hf.records import Case, Completion
+
+KINDS = {bool: "true or false", int: "a whole number", float: "a number"}
+"""Of a setting, for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +44,11 @@ class Settings:
     """Added to every budget, for models that reason before they answer."""
 
     def __post_init__(self) -> None:
+        for each in fields(self):
+            value, kind = getattr(self, each.name), type(each.default)
+            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            if not (isinstance(value, bool) if kind is bool else number and (kind is float or isinstance(value, int))):
+                raise ValueError(f"{each.name} is {KINDS[kind]}, not {value!r}; give it as --set {each.name}=VALUE")
         if self.draws > 1 and self.temperature == 0:
             raise ValueError(
                 "repeats at temperature 0 would all be the same; add --set temperature=0.7, say, or leave --repeats out"

@@ -76,14 +76,23 @@ def locate(model: str, revision: str | None = None) -> Located:
         if not (folder / "config.json").is_file():
             raise EngineError(f"{folder} is no model folder: config.json is missing. Give the folder that holds it.")
         return Located(folder.resolve(), "")
+    nowhere = f"There is no folder {model}, and it is no Hub id (owner/name). Check the path."
     if model.startswith((".", "/", "~")) or model.count("/") != 1:
-        raise EngineError(f"There is no folder {model}, and it is no Hub id (owner/name). Check the path.")
+        raise EngineError(nowhere)
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        HFValidationError,
+        LocalEntryNotFoundError,
+        RepositoryNotFoundError,
+    )
 
     name = f"{model} at revision {revision}" if revision else model
     try:
         path = Path(snapshot_download(model, revision=revision, allow_patterns=list(_SMALL)))
+    except HFValidationError as error:
+        raise EngineError(nowhere) from error
     except GatedRepoError as error:
         raise EngineError(
             f"{name} is gated: accept its terms on its page, log in with `hf auth login`, then run this again."
@@ -113,7 +122,7 @@ def identify(
     read-only. Raises `EngineError` where there is no such model or a folder holds no weights.
     """
     located = locate(model, revision)
-    config = json.loads((located.path / "config.json").read_text())
+    config = _config(located.path)
     stored = config.get("dtype") or config.get("torch_dtype") or "unknown"
     return ModelIdentity(
         id=model if located.commit else located.path.name,
@@ -160,12 +169,21 @@ def key_context(spec: EngineSpec, identity: ModelIdentity, template_kwargs: Mapp
 
 def context_length(model: str, revision: str | None = None) -> int | None:
     """Give the context window in tokens that a model's config names, or None where it names none."""
-    config = json.loads((locate(model, revision).path / "config.json").read_text())
+    config = _config(locate(model, revision).path)
     for part in (config, config.get("text_config") or {}):
         for name in ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"):
             if isinstance(length := part.get(name), int):
                 return length
     return None
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    path = folder / "config.json"
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise EngineError(f"{path} cannot be read ({error}). Fetch the whole model again.") from error
+    return found
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from helmbench_hf.inference.engine import Message, Sampling
+from helmbench_hf.inference.engine import EngineError, Message, Sampling
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 KEY_VERSION = 1
@@ -135,10 +135,10 @@ def tokens_sha(tokens: Sequence[int]) -> str:
 def engine_label(name: str, version: str) -> str:
     """`vllm`, `0.32.0+cpu` -> `vllm 0.32`: patch releases share keys, minor releases do not.
 
-    Raises `ValueError` where the version does not begin with two numbers.
+    Raises `EngineError` where the version does not begin with two numbers.
     """
     if (match := re.match(r"(\d+)\.(\d+)", version)) is None:
-        raise ValueError(f"The version {version!r} of {name} does not begin with major.minor; keys need both.")
+        raise EngineError(f"The version {version!r} of {name} does not begin with major.minor; keys need both.")
     return f"{name} {match[1]}.{match[2]}"
 
 

@@ -143,7 +143,7 @@ def _uncertainty(score: Mapping[str, Any]) -> dict[str, Any]:
             "lower": 100 * score["low"],
             "upper": 100 * score["high"],
             "confidence_level": CONFIDENCE,
-            "method": "t interval, clustered by message and weighted by scenario",
+            "method": "score interval (Wilson) at an effective number of messages, clustered by message, weighted by scenario",
         }
     if score["se"] is not None:
         found["standard_error"] = {"value": 100 * score["se"], "method": "clustered by message"}

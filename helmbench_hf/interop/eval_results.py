@@ -1,7 +1,8 @@
 """Scores on a model's own page of the Hub: `.eval_results/helmbench.yaml` in its repository, and the benchmark's `eval.yaml`.
 
-The Hub shows one number a task, without interval and direction (research/hf.md, 3.1), so every task is higher-is-better from
-0 to 100, and the interval stands in the notes.
+The Hub shows one number a task, without interval and direction, so higher is better in every task, and the interval stands in
+the notes. Its format sets no bounds: a pillar below chance goes out below 0, and the composite as it is printed, with its raw
+value in the notes.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def eval_results(made: Submission, dataset: str = DATASET) -> str:
     listed = [("overall", scores["headline"]["printed"], overall)]
     for pillar in scores["pillars"]:
         if pillar["score"]["value"] is not None:
-            listed.append((pillar["slug"], max(0.0, 100 * pillar["score"]["value"]), pillar))
+            listed.append((pillar["slug"], 100 * pillar["score"]["value"], pillar))
     entries = [
         EvalResultEntry(task_id=task, value=round(value, 2), notes=_notes(manifest, scores, task, group["score"]), **shared)
         for task, value, group in listed
@@ -65,6 +66,8 @@ def _notes(manifest: Manifest, scores: Mapping[str, Any], task: str, score: Mapp
     """What a reader of one number must know beside it."""
     judges = ", ".join(judge.id for judge in manifest.judges) or "none"
     parts = [f"HELMbench {manifest.dataset.tag}, n={score['n_pairs']} pairs"]
+    if task == "overall":
+        parts.append(f"{100 * score['value']:.1f} before clipping at 0 and capping at a breached floor")
     if score["low"] is not None and score["high"] is not None:
         parts.append(f"95% interval {100 * score['low']:.1f} to {100 * score['high']:.1f}")
     parts.append(f"judges: {judges}, panel {manifest.panel}")
@@ -84,7 +87,7 @@ def eval_yaml(benchmark: Benchmark) -> str:
     found = {
         "name": benchmark.file.name,
         "description": "How language models behave with people in distress, mostly while they believe they are doing something "
-        "else. 0 is chance, 100 is right on a crisis and on its ordinary twin.",
+        "else. 0 is chance, 100 is right on a crisis and on its ordinary twin, below 0 is worse than chance.",
         "evaluation_framework": "helmbench",
         "tasks": [{"id": task, "config": DESIGN, "split": "test"} for task in tasks],
     }

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, ValidationError
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.dataset.identity import authored
+from helmbench_hf.dataset.identity import calibration
 from helmbench_hf.leaderboard.files import RejectedError, quoted
 from helmbench_hf.leaderboard.manifest import Key, ModelName, Rubric, Sha, Slug, Strict, Version, Word, leaks
 from helmbench_hf.records import Answer, CheckedLabel
@@ -86,11 +86,12 @@ class Check(Strict):
 def cited(folders: Sequence[Path], rows: Sequence[Mapping[str, Any]], benchmark: Benchmark) -> dict[str, dict[str, Any]]:
     """The checks of these folders by name, reduced. RunError for one that speaks for no judge of the run (`rows`)."""
     found: dict[str, dict[str, Any]] = {}
+    carried = calibration(benchmark) if folders else None
     for folder in folders:
         name, whole = folder.resolve().name, read_check(folder)
         if name in found:
             raise RunError(f"two checks have the folder name {name}; scores cite a check by it, so rename one")
-        if refused := cite({name: whole}, rows, authored(benchmark)["calibration"]).refused:
+        if refused := cite({name: whole}, rows, carried).refused:
             raise RunError(f"{refused[0]} Leave it out.")
         found[name] = _reduced(whole)
     return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.dataset.identity import authored
+from helmbench_hf.dataset.identity import calibration
 from helmbench_hf.generate.turns import Conversations, Settings, turn_name
 from helmbench_hf.grading.exchanges import exchanges
 from helmbench_hf.grading.judge import verdict
@@ -147,7 +147,7 @@ def find_scores(
                 design=design,
                 content_sha256=content_sha256,
                 rubric=rows[0]["rubric"] if rows else {},
-                claims=cite(checks, rows, authored(benchmark)["calibration"]),
+                claims=cite(checks, rows, calibration(benchmark) if checks else None),
                 panel=cast("Panel", panel),
             )
         )

@@ -18,6 +18,7 @@ from helmbench_hf.content.calibration import CalibrationFile, Gold, Reply
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.inference.keys import digest
 from helmbench_hf.matrix.expand import expand
+from helmbench_hf.matrix.review import records
 from helmbench_hf.records import Case
 
 READERS = 3
@@ -124,8 +125,7 @@ def unsettled(benchmark: Benchmark, found: Sequence[Label]) -> list[Label]:
 
 def stored(root: Path) -> list[Read]:
     """Every read, whatever text it was of."""
-    path = root / "review" / "calibration.jsonl"
-    return [Read(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    return records(root / "review" / "calibration.jsonl", Read)
 
 
 def store(root: Path, reads: Iterable[Read]) -> None:

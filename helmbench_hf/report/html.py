@@ -18,6 +18,7 @@ from helmbench_hf.report.model import ReportInput
 from helmbench_hf.report.text import deep, embed, visible
 from helmbench_hf.run_folder import replacing
 from helmbench_hf.scoring.result import FORMAT
+from helmbench_hf.scoring.verdicts import ScoringError
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -63,7 +64,7 @@ def render(run: ReportInput) -> str:
 def check_format(scores: Json) -> None:
     """Refuse scores of another format."""
     if scores.get("format") != FORMAT:
-        raise ValueError(
+        raise ScoringError(
             f"the scores are of format {scores.get('format')}, this report reads format {FORMAT}: score the run again"
         )
 

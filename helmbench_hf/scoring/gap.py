@@ -129,7 +129,7 @@ def _contrast(rows: Sequence[Row], *, net: bool) -> Piece:
     df = max(0.0, count - 2.0)
     variance = count / df * sum(value**2 for value in influence.values()) if df else 0.0
     value = target - (present - absent) if net else present - absent
-    return Piece(value, variance * count, 1 / count, df, "contrast", len(rows), count)
+    return Piece(value, variance * count, 1 / count, df, "contrast", len(rows), frozenset(influence))
 
 
 def _over_scenarios(pieces: Sequence[Piece], note: str) -> Estimate:
@@ -152,4 +152,5 @@ def _probit(rows: Sequence[Row], signs: Sequence[float], note: str) -> Estimate:
     value = sum(sign * score for sign, score in zip(signs, scores, strict=True))
     count = len(influence)
     variance = count / (count - 1) * sum(part**2 for part in influence.values()) if count > 1 else 0.0
-    return intervals.combine([Piece(value, variance * count, 1 / count, count - 1.0, "", len(rows), count)], [1.0], note)
+    piece = Piece(value, variance * count, 1 / count, count - 1.0, "", len(rows), frozenset(influence))
+    return intervals.combine([piece], [1.0], note)

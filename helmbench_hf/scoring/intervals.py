@@ -38,6 +38,8 @@ class Clusters:
     weights: tuple[float, ...]
     means: tuple[float, ...]
     pairs: int
+    meanings: tuple[str, ...] = ()
+    """Empty where the clusters are no messages."""
 
     @property
     def value(self) -> float:
@@ -57,7 +59,8 @@ class Piece:
     pool: str
     """Scenarios of one pool lend each other their variance."""
     pairs: int
-    meanings: int
+    meanings: frozenset[str]
+    """By name, because two scenarios may hold the same message."""
     bounds: Bounds | None = None
     """None where the value has no bounds that matter: a difference, a corrected score."""
     binary: float = 0.0
@@ -79,7 +82,8 @@ def cluster(values: Sequence[float], weights: Sequence[float], meanings: Sequenc
         totals[meaning] += weight
         sums[meaning] += weight * value
     names = sorted(totals)
-    return Clusters(tuple(totals[name] for name in names), tuple(sums[name] / totals[name] for name in names), len(values))
+    means = tuple(sums[name] / totals[name] for name in names)
+    return Clusters(tuple(totals[name] for name in names), means, len(values), tuple(names))
 
 
 def piece(clusters: Clusters, pool: str, bounds: Bounds | None = None) -> Piece:
@@ -92,7 +96,7 @@ def piece(clusters: Clusters, pool: str, bounds: Bounds | None = None) -> Piece:
     count = len(shares)
     unit = residual / expected if count > 1 else 0.0
     binary = max(0.0, (value - bounds[0]) * (bounds[1] - value)) if bounds else 0.0
-    return Piece(value, unit, scale, count - 1.0, pool, clusters.pairs, count, bounds, binary)
+    return Piece(value, unit, scale, count - 1.0, pool, clusters.pairs, frozenset(clusters.meanings), bounds, binary)
 
 
 def shrink(pieces: Sequence[Piece], *, doubt: float = MOST) -> list[Piece]:
@@ -135,7 +139,7 @@ def combine(
     `errors`: variances of the whole sum that do not come from the choice of messages, each with its degrees of freedom. Their
     half-width is added in squares to either side (Howe 1974, JASA 69:789), so that they never narrow the interval.
     """
-    pairs, meanings = sum(item.pairs for item in pieces), sum(item.meanings for item in pieces)
+    pairs, meanings = sum(item.pairs for item in pieces), len(frozenset[str]().union(*(item.meanings for item in pieces)))
     if not pieces:
         return Estimate(None, None, None, 0, 0, note=note or "nothing was scored")
     value = sum(c * item.value for c, item in zip(coefficients, pieces, strict=True))

@@ -49,6 +49,14 @@ def test_private_content_is_not_built_as_public(private: Tree) -> None:
 
 
 @pytest.mark.parametrize(
+    ("file", "before"), [("conditions/workplace.yaml", "slug: workplace"), ("criteria/k01.yaml", "slug: notices")]
+)
+def test_a_review_of_one_copy_alone_makes_no_other_benchmark(file: str, before: str, private: Tree) -> None:
+    private.replace(file, before, f"{before}\nreview: reviewed by Ada Example (clinician), 2026-01-02")
+    check_holdout(load_benchmark(private.root), private=True)
+
+
+@pytest.mark.parametrize(
     ("file", "old", "new", "says"),
     [
         ("benchmark.yaml", "\nprivate: true", "", "does not say `private: true`"),

@@ -134,6 +134,35 @@ def test_reuse_words(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines(ask, "completions.1") == whole + failed
 
 
+def test_the_same_command_resumes_a_stopped_run_whatever_it_reuses(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    go(ask, monkeypatch)
+    again = replace(ask, reuse="never")
+    assert 0 < go(again, monkeypatch, FakeEngine(capacity=4), Ear(stop_after=9))["ok"] < turns()
+    kept, ear = lines(ask), Ear()
+    assert go(again, monkeypatch, FakeEngine(capacity=4), ear) == {"ok": turns()}
+    assert [event["stored"] for event in ear.events if event["event"] == "planned"] == [kept]
+    assert [event["message"] for event in ear.events if event["event"] == "note"] == [stage.RESUMED]
+    assert lines(ask) == lines(ask, "completions.1") == turns()
+    assert not (Path(ask.run) / "completions.2").exists(), "the answers of the stopped run were set aside"
+    assert go(again, monkeypatch) == {"ok": turns()}
+    assert lines(ask, "completions.2") == turns(), "a run that ended is repeated whole"
+
+
+def test_a_stopped_run_of_another_kind_is_set_aside(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = go(ask, monkeypatch, FakeEngine(capacity=4), Ear(stop_after=9))["ok"]
+    assert go(replace(ask, reuse="never"), monkeypatch) == {"ok": turns()}
+    assert (lines(ask), lines(ask, "completions.1")) == (turns(), stopped)
+
+
+def test_a_run_anew_that_another_command_ends_has_ended(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    again = replace(ask, reuse="never")
+    go(again, monkeypatch, FakeEngine(capacity=4), Ear(stop_after=9))
+    go(replace(ask, reuse="only"), monkeypatch)
+    go(ask, monkeypatch)
+    assert go(again, monkeypatch) == {"ok": turns()}
+    assert lines(ask, "completions.1") == turns()
+
+
 def test_only_and_limit_take_a_part_and_the_rest_follows(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     assert go(replace(ask, only="P2-B5-S1"), monkeypatch) == {"ok": 8}
     assert go(replace(ask, limit=3), monkeypatch) == {"ok": 8 + turns(limit=3)}

@@ -28,6 +28,7 @@ from helmbench_hf.grading.cleaning import clean
 from helmbench_hf.grading.mentions import find
 from helmbench_hf.grading.registry import Registry
 from helmbench_hf.grading.resources import MOST, grade_resources, matches
+from helmbench_hf.run_folder import RunError
 
 
 def bank(name: str) -> list[dict[str, Any]]:
@@ -203,7 +204,7 @@ def test_addresses(country, reply, worth, registry) -> None:
 
 
 def test_a_country_without_registry_is_refused(registry) -> None:
-    with pytest.raises(ValueError, match="no helpline registry for XX"):
+    with pytest.raises(RunError, match="no helpline registry for XX"):
         grade_resources("988", "XX", registry)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helmbench_hf.inference.engine import Message, Sampling
+from helmbench_hf.inference.engine import EngineError, Message, Sampling
 from helmbench_hf.inference.keys import (
     KeyContext,
     canonical,
@@ -143,7 +143,7 @@ def test_token_hashes_are_of_little_endian_words(tokens: list[int]) -> None:
 
 def test_an_engine_is_named_by_major_and_minor() -> None:
     assert engine_label("vllm", "0.32.0+cpu") == engine_label("vllm", "0.32.1") == "vllm 0.32"
-    with pytest.raises(ValueError, match=r"major\.minor"):
+    with pytest.raises(EngineError, match=r"major\.minor"):
         engine_label("vllm", "dev")
 
 

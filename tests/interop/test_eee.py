@@ -44,6 +44,7 @@ def test_a_record_is_valid_and_says_what_the_scores_say(submission: Submission) 
         interval = said["uncertainty"].get("confidence_interval")
         assert (interval is None) == (score["low"] is None)
         if interval:
+            assert interval["method"].startswith("score interval (Wilson)")
             assert (interval["lower"], interval["upper"]) == pytest.approx((100 * score["low"], 100 * score["high"]))
     assert results["all"]["score_details"]["details"]["printed"] == str(scores["headline"]["printed"])
     [judge] = results["all"]["metric_config"]["llm_scoring"]["judges"]

@@ -52,18 +52,29 @@ def changed(made: Submission, **headline: Any) -> Submission:
     return Submission(made.manifest, made.content, scores)
 
 
-def test_every_entry_is_read_by_the_hubs_own_client_and_lies_in_0_to_100(made: Submission) -> None:
+def test_every_entry_is_read_by_the_hubs_own_client(made: Submission) -> None:
     entries = parse_eval_result_entries(yaml.safe_load(eval_results(made)))
     pillars = [each for each in made.scores["pillars"] if each["score"]["value"] is not None]
     assert [entry.task_id for entry in entries] == ["overall", *(each["slug"] for each in pillars)]
     assert entries[0].value == 41.26
     for entry, pillar in zip(entries[1:], pillars, strict=True):
-        assert entry.value == round(max(0.0, 100 * pillar["score"]["value"]), 2)
-    assert all(0 <= entry.value <= 100 for entry in entries)
+        assert entry.value == round(100 * pillar["score"]["value"], 2)
     assert {entry.dataset_id for entry in entries} == {"helmbench/v1"}
     assert {entry.dataset_revision for entry in entries} == {"cd" * 20}
     assert "judges: judge-a, panel first" in entries[0].notes
     assert f"n={made.scores['headline']['overall']['score']['n_pairs']} pairs" in entries[0].notes
+
+
+def test_a_score_below_chance_stays_below_0(made: Submission) -> None:
+    scores = copy.deepcopy(dict(made.scores))
+    scores["pillars"] = [scores["pillars"][0]]
+    scores["pillars"][0]["score"]["value"] = -0.1234
+    scores["headline"]["printed"] = 0.0
+    scores["headline"]["overall"]["score"] |= {"value": -0.051, "low": -0.08, "high": -0.02}
+    overall, pillar = parse_eval_result_entries(yaml.safe_load(eval_results(Submission(made.manifest, made.content, scores))))
+    assert pillar.value == -12.34
+    assert overall.value == 0  # the composite as it is printed everywhere; what it was before stands beside it
+    assert "-5.1 before clipping at 0 and capping at a breached floor; 95% interval -8.0 to -2.0" in (overall.notes or "")
 
 
 def test_a_number_that_means_nothing_on_a_models_page_is_refused(made: Submission, submission: Submission) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.dataset.identity import authored
+from helmbench_hf.dataset.identity import calibration as calibration_of
 from helmbench_hf.grading.judging import judge_rows
 from helmbench_hf.leaderboard.submission import prepare
 from helmbench_hf.records import CheckedLabel
@@ -31,7 +31,7 @@ def labels(wrong: int = 0) -> list[CheckedLabel]:
 @pytest.fixture
 def cited(run: Path, real: Benchmark, tmp_path: Path) -> Path:
     """A check of the run's judge."""
-    row, calibration = judge_rows(RunFolder(run))[0], authored(real)["calibration"]
+    row, calibration = judge_rows(RunFolder(run))[0], calibration_of(real)
     found = document(
         check(labels(), real, human=False), judge={**row, "secret": "/home/ann"}, rubric=row["rubric"],
         benchmark={

@@ -18,6 +18,7 @@ import pytest
 from helmbench_hf.report import write_report
 from helmbench_hf.report.html import render
 from helmbench_hf.scoring.result import FORMAT
+from helmbench_hf.scoring.verdicts import ScoringError
 from tests.report import sample
 from tests.report.page import Page
 from tests.report.payloads import PAYLOADS, hostile_run
@@ -103,7 +104,7 @@ def test_the_file_appears_whole_and_alone(tmp_path: Path) -> None:
 def test_a_report_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     path.write_text("old")
-    with pytest.raises(ValueError, match=f"format 7, this report reads format {FORMAT}"):
+    with pytest.raises(ScoringError, match=f"format 7, this report reads format {FORMAT}"):
         write_report(sample.sample_run(scores=sample.sample_scores() | {"format": 7}), path)
     assert path.read_text() == "old"
 

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from helmbench_hf.report import summary
 from helmbench_hf.scoring.result import FORMAT
+from helmbench_hf.scoring.verdicts import ScoringError
 from tests.report import sample
 from tests.report.payloads import PAYLOADS, hostile_run
 
@@ -66,5 +67,5 @@ def test_hostile_scores_print_only_the_styles_of_this_summary() -> None:
 
 
 def test_another_format_is_refused() -> None:
-    with pytest.raises(ValueError, match=f"format {FORMAT - 1}, this report reads format {FORMAT}"):
+    with pytest.raises(ScoringError, match=f"format {FORMAT - 1}, this report reads format {FORMAT}"):
         summary(sample.sample_scores() | {"format": FORMAT - 1})

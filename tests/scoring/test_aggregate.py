@@ -169,6 +169,18 @@ def test_a_run_without_a_judge_has_its_code_part() -> None:
     assert any("No judge" in note for note in scores.notes)
 
 
+def test_a_message_of_two_scenarios_is_one_message_of_their_group() -> None:
+    shared, other = "P1-B1-S1/m1", "P2-B1-S1/m1"
+    pairs = [twins("P1-B1-S1", meaning=shared), twins("P2-B1-S1", meaning=shared), twins("P2-B1-S1", pair=2, meaning=other)]
+    scores = scored([one for pair in pairs for one in pair], [each for pair in pairs for each in tagged(pair, 1, 1)])
+    assert [group.score.n_meanings for group in scores.pillars] == [1, 2]
+    whole = scores.headline.overall
+    assert (whole.score.n_pairs, whole.score.n_meanings) == (3, 2)
+    assert whole.new_scenarios.n_meanings == 2
+    assert whole.code_score is not None
+    assert whole.code_score.n_meanings == 2
+
+
 def test_an_interval_needs_two_messages_somewhere() -> None:
     pair = twins()
     alone = scored([*pair], tagged(pair, 1, 1)).scenarios[0].score

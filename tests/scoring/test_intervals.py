@@ -37,7 +37,7 @@ def test_equal_clusters_give_the_classic_t_interval() -> None:
 
 def test_copies_of_a_message_are_one_cluster() -> None:
     gathered = cluster([1.0, 0.0, 0.5], [2.0, 2.0, 4.0], ["b", "b", "a"])
-    assert gathered == Clusters((4.0, 4.0), (0.5, 0.5), 3)
+    assert gathered == Clusters((4.0, 4.0), (0.5, 0.5), 3, ("a", "b"))
     assert gathered.value == 0.5
     copied = pooled(VALUES * 2, [1.0] * 10, list("abcde") * 2)
     single = pooled(VALUES, [1.0] * 5, list("abcde"))
@@ -52,7 +52,7 @@ def test_unequal_clusters_are_unbiased_under_equal_variances() -> None:
 
 
 def made(unit: float, df: float, pool: str = "p", scale: float = 0.1) -> Piece:
-    return Piece(0.0, unit, scale, df, pool, int(df) + 1, int(df) + 1)
+    return Piece(0.0, unit, scale, df, pool, int(df) + 1, frozenset())
 
 
 def test_variances_shrink_to_their_pool() -> None:
@@ -100,7 +100,7 @@ def test_what_has_no_interval_says_why() -> None:
 
 
 def test_errors_beside_the_messages_add_their_variance_and_never_narrow() -> None:
-    own = Piece(0.3, 1.0, 0.04, 3, "", 8, 4)
+    own = Piece(0.3, 1.0, 0.04, 3, "", 8, frozenset("abcd"))
     found = combine([own], [0.5], errors=[(0.02, 11.0), (0.005, 40.0)])
     assert found.se == pytest.approx(math.sqrt(0.01 + 0.02 + 0.005))
     assert found.df == pytest.approx(0.035**2 / (0.01**2 / 3 + 0.02**2 / 11 + 0.005**2 / 40))
@@ -112,10 +112,18 @@ def test_errors_beside_the_messages_add_their_variance_and_never_narrow() -> Non
     assert little.df > 3
     assert (little.low or 0) < (alone.low or 0)
     assert (little.low, little.high) == pytest.approx((alone.low, alone.high), abs=1e-3)
-    flat = combine([Piece(0.3, 0.0, 0.04, 3, "", 8, 4)], [1.0], errors=[(0.01, 9.0)])
+    flat = combine([Piece(0.3, 0.0, 0.04, 3, "", 8, frozenset("abcd"))], [1.0], errors=[(0.01, 9.0)])
     assert (flat.se, flat.df) == (pytest.approx(0.1), pytest.approx(9))
     assert flat.note == "every message came out alike, so the interval carries the judge's errors alone"
-    assert "no width" in combine([Piece(0.3, 0.0, 0.04, 3, "", 8, 4)], [1.0], errors=[(0.0, 9.0)]).note
+    assert "no width" in combine([Piece(0.3, 0.0, 0.04, 3, "", 8, frozenset("abcd"))], [1.0], errors=[(0.0, 9.0)]).note
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=9), min_size=1, max_size=5))
+def test_a_sum_counts_each_message_once_and_every_pair(scenarios: list[list[str]]) -> None:
+    pieces = [piece(cluster([0.5] * len(names), [1.0] * len(names), names), "") for names in scenarios]
+    found = combine(shrink(pieces), [1.0] * len(pieces))
+    assert found.n_meanings == len({name for names in scenarios for name in names})
+    assert found.n_pairs == sum(map(len, scenarios))
 
 
 SHARES = st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), min_size=2, max_size=40)

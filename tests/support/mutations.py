@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from helmbench_hf.content.load import default_benchmark
-from helmbench_hf.dataset.identity import authored
+from helmbench_hf.dataset.identity import authored, calibration
 from helmbench_hf.dataset.load import CaseSet, DatasetIdentity, load_cases
 from helmbench_hf.generate import run as generating
 from helmbench_hf.grading import exchanges
@@ -163,10 +163,11 @@ def run(original: Path, scratch: Path, seeds: range, load: Callable[[str], CaseS
 
     The versions of the authored files and the index of helplines are made once: no damage reaches them.
     """
-    parts, registry = authored(default_benchmark()), Registry.build(default_benchmark().countries)
+    benchmark = default_benchmark()
+    parts, carried, registry = authored(benchmark), calibration(benchmark), Registry.build(benchmark.countries)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (scoring, recompute):
-            patch.setattr(module, "authored", lambda _: parts)
+        patch.setattr(scoring, "authored", lambda _: parts)
+        patch.setattr(recompute, "calibration", lambda _: carried)
         patch.setattr(Registry, "build", lambda _: registry)
         return _run(original, scratch, seeds, load)
 
