@@ -62,13 +62,17 @@ def _plain(data: Any) -> Any:
     return json.loads(json.dumps(kept, default=str))
 
 
+class LockError(ValueError):
+    """The lock cannot be read. The message is a sentence."""
+
+
 def locked(root: Path) -> dict[str, dict[str, Any]]:
-    """What the lock says of each part; empty where there is none. Raises ValueError where it cannot be read."""
+    """What the lock says of each part; empty where there is none. Raises LockError where it cannot be read."""
     path = root / LOCK
     if not path.exists():
         return {}
     try:
-        found: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{path} cannot be read ({error}); restore it from version control.") from error
-    return found
+        found: Any = json.loads(path.read_text(encoding="utf-8"))
+        return {part: {**row} for part, row in found.items()}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise LockError(f"{path} cannot be read ({error}); restore it from version control.") from error
