@@ -95,7 +95,7 @@ def replacing(path: Path) -> Iterator[TextIO]:
         sync_folder(path.parent)
     except OSError as error:
         raise RunError(
-            f"{path} cannot be written ({error.strerror}). Everything before is safe: make room or mend the folder's rights, "
+            f"{path} cannot be written ({error.strerror}). Everything before is safe: make room or fix the folder's rights, "
             "then run the same command again."
         ) from error
     finally:

@@ -50,10 +50,13 @@ Panel = Annotated[
 
 
 def write_scores(run: Path, checks: Sequence[Path] = (), panel: str = "first") -> Graded:
-    """As `evaluation.write_scores`, imported when it is needed."""
+    """As `evaluation.write_scores`, imported when it is needed; says which lines of the journals were passed over."""
     from helmbench_hf import evaluation
 
-    return evaluation.write_scores(run, checks, panel)
+    graded = evaluation.write_scores(run, checks, panel)
+    for note in graded.notes:
+        typer.echo(note, err=True)
+    return graded
 
 
 def write_page(run: Path, graded: Graded) -> Path:

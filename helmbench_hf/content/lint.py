@@ -31,14 +31,15 @@ READ_ELSEWHERE = ("policies.yaml",)
 def check(benchmark: Benchmark, today: dt.date) -> list[Problem]:
     """Every fault across the authored files, whose dates are held against `today`.
 
-    The counts come last, and only where nothing else is wrong: counting expands the matrix, which rests on the rest.
+    The counts come last, and only where the structure is sound: counting expands the matrix, which rests on it.
     """
-    problems = [*structure(benchmark), *_strays(benchmark), *_taxonomy_sources(benchmark), *_replies(benchmark)]
+    unsound = structure(benchmark)
+    problems = [*unsound, *_strays(benchmark), *_taxonomy_sources(benchmark), *_replies(benchmark)]
     problems += [*lint_library.check(benchmark), *lint_dates.check(benchmark, today), *lint_incidents.check(benchmark)]
     problems += [*lint_text.check(benchmark), *lint_corpus.check(lint_text.texts_of(benchmark))]
-    if problems or benchmark.plan is None:
-        return problems
-    return list(counts.check(benchmark, benchmark.plan))
+    if benchmark.plan and not unsound:
+        problems += counts.check(benchmark, benchmark.plan)
+    return problems
 
 
 def structure(benchmark: Benchmark) -> list[Problem]:

@@ -176,6 +176,8 @@ def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[
     if ask.reuse == "never":
         _set_aside(folder)
     stored = Journal.read(folder.completions)
+    if stored.passed.counts:
+        reporter.emit({"event": "note", "message": str(stored.passed)})
     known = stored.everything() if ask.reuse == "always" else stored
     talks = prepared.conversations(ask.settings, known)
     work = None if ask.reuse == "only" else talks.missing()

@@ -68,6 +68,8 @@ def judge_run(folder: RunFolder, judge: Judge, listener: Listener) -> None:
     `JournalError` where another process writes this judge's folder, `EngineError` where the engine died for good.
     """
     cases, completions = run_answers(folder)
+    for note in completions.notes:
+        listener.emit({"event": "note", "message": note})
     replies = exchanges(cases, completions, folder.manifest()["settings"]["draws"])
     pairs = ((reply, code) for reply in replies for code in criteria_of(reply.case))
     ask_judge(folder, judge, pairs, default_benchmark(), listener)
@@ -95,6 +97,8 @@ def ask_judge(
             for ask in asks(reply, code, benchmark, row["mode"], orders or row["orders"])
         }
         stored = Journal.read(folder.judgments / judge.spec.id)
+        if stored.passed.counts:
+            listener.emit({"event": "note", "message": str(stored.passed)})
         # all that varies stands in the last message, the most varied at its end: text order walks the prefix tree
         work = sorted((key for key in wanted if key not in stored), key=lambda key: wanted[key].messages[-1].content)
         done = len(wanted) - len(work)
