@@ -191,13 +191,12 @@ def compare(
 
 def read_scores(run: Path) -> dict[str, Any]:
     """A run's `scores.json`, or the way to get one in a sentence."""
-    from helmbench_hf.run_folder import RunFolder
+    from helmbench_hf.run_folder import RunError, RunFolder, Shape, read_json
 
     try:
-        found: dict[str, Any] = json.loads(RunFolder(run).scores.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        fail(f"{error}; score every run first with `helmbench score --run RUN`")
-    return found
+        return read_json(RunFolder(run).scores, Shape, "score every run first with `helmbench score --run RUN`")
+    except RunError as error:
+        fail(error)
 
 
 def _points(value: float | None) -> str:

@@ -116,8 +116,11 @@ def answers_of(folder: RunFolder, cases: Sequence[Case], stored: Records) -> Ans
 
 def _planned(cases: Sequence[Case], manifest: Manifest, rows: Stored) -> dict[str, str]:
     """By request name, the key that the run asked for, where it was answered. Conversations that begin alike share keys."""
-    context, settings = KeyContext(**manifest["key"]), Settings(**manifest["settings"])
-    talks = Conversations(cases, ServerTemplate(), context, settings, rows)
+    try:
+        settings = Settings(**manifest["settings"])
+    except (TypeError, ValueError) as error:
+        raise RunError(f"The settings in the run's manifest.json are not those of this helmbench ({error}).") from error
+    talks = Conversations(cases, ServerTemplate(), KeyContext(**manifest["key"]), settings, rows)
     return {asked.turn.name: asked.key for asked in talks.reached() if asked.key in rows}
 
 

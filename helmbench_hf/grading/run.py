@@ -30,7 +30,7 @@ from helmbench_hf.run_folder import RunFolder, replacing
 
 JOB = "helmbench_hf.grading.run:child"
 _COLUMNS = tuple(item.name for item in fields(Verdict))
-_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_LINE = json.JSONEncoder(allow_nan=False)  # ASCII: control characters and direction marks in a quote stay escapes
 
 
 def grade(run: Path, judges: Iterable[JudgeSpec], on_event: Callable[[Row], None], *, log: Path | None = None) -> int:

@@ -28,7 +28,7 @@ FAULTS = [
     Fault("answer with another fact", FILE, "tag: unset, reply: failed", "answer: unusable, reply: failed", MISSED[:10],
         "incidents.0.when.0", "stands alone", "fields it names"),
     Fault("unknown fact", FILE, "tag: unset", "tags: unset", MISSED[:10], "incidents.0.when.0.tags", "not permitted",
-        "correct its name"),
+        "write `tag`"),
     Fault("unknown mode", FILE, "[hidden_tag]", "[hidden]", MISSED[:10], "incidents.0.when.0.mode.0", "got 'hidden'",
         "'hidden_tag'"),
     Fault("no rule", FILE, f"    when:\n      {ALARM}\n", "    when: []\n", "when: []", "incidents.1.when", "at least 1 item",
