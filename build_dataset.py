@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import sys
 import tempfile
 from pathlib import Path
@@ -45,6 +46,10 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("dist/helmbench/v1"), help="folder to write (default: %(default)s)")
     parser.add_argument("--content", type=Path, default=default_root(), help="authored files (default: those of this checkout)")
+    parser.add_argument(
+        "--today", metavar="DAY", type=dt.date.fromisoformat, default=dt.date.today(),
+        help="the day (2026-11-22) that dates are held against (default: today)",
+    )  # fmt: skip
     parser.add_argument("--private", action="store_true", help="the content is a holdout from elsewhere; docs/holdout.md")
     parser.add_argument("--gated", action="store_true", help="write an access form's texts into the card; docs/publishing.md")
     push = parser.add_argument_group("publishing", "The token comes from HF_TOKEN or `hf auth login`; docs/publishing.md")
@@ -64,7 +69,7 @@ def _options() -> argparse.Namespace:
 def _benchmark(options: argparse.Namespace) -> Benchmark:
     """The authored files, without faults, and private if and only if that was said."""
     benchmark = load_benchmark(options.content)
-    if problems := check(benchmark):
+    if problems := check(benchmark, options.today):
         raise ContentError(problems)
     check_holdout(benchmark, options.private)
     return benchmark

@@ -67,7 +67,8 @@ def evaluate(
     listed = [judge] if isinstance(judge, str | JudgeSpec) else judge
     specs = [each if isinstance(each, JudgeSpec) else JudgeSpec.named(each) for each in listed]
     hear.check(grade(folder, specs, hear, log=folder / "judge.log"), folder)
-    write_scores(folder, checks, panel)
+    for note in write_scores(folder, checks, panel).notes:
+        hear({"event": "note", "message": note})
     scores: dict[str, Any] = json.loads(RunFolder(folder).scores.read_text(encoding="utf-8"))
     return scores
 

@@ -15,7 +15,7 @@ from helmbench_hf.dataset.load import select
 from helmbench_hf.dataset.shards import Shard, shard
 from helmbench_hf.generate.run import differing, record_reasoning
 from helmbench_hf.generate.turns import turn_name
-from helmbench_hf.grading.exchanges import run_answers, run_dataset
+from helmbench_hf.grading.exchanges import answers_of, run_answers, run_dataset
 from helmbench_hf.grading.judging import FILE, Row, judge_rows
 from helmbench_hf.inference.journal import Journal, Records, RunLock
 from helmbench_hf.inference.stored import place_of
@@ -78,6 +78,9 @@ def merge(out: Path, runs: Sequence[Path]) -> Merged:
     selection = _selection(parts)
     cases = select(loaded.cases, selection["only"], selection["limit"])
     manifest = {**_manifest(parts), "selection": {**selection, "shard": None, "cases": len(cases)}}
+    for part in parts:
+        own = part.manifest["selection"]
+        answers_of(part.folder, select(loaded.cases, own["only"], own["limit"], own.get("shard")), part.answers)
     _together([part.answers for part in parts])
     old = _existing(target, manifest["parts"])
     with RunLock.acquire(out):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from helmbench_hf.content.load import Benchmark, default_benchmark, load_benchmark
 from helmbench_hf.matrix.expand import expand
 from helmbench_hf.records import Case
+from tests.support.dates import newest_date
 from tests.support.hub import Hub
 from tests.support.tree import Tree, plant
 
@@ -41,6 +43,12 @@ def tiny_cases(tiny: Benchmark) -> list[Case]:
 def real() -> Benchmark:
     """The benchmark of this checkout."""
     return default_benchmark()
+
+
+@pytest.fixture(scope="session")
+def real_day(real: Benchmark) -> dt.date:
+    """The day that the real content is held against, whatever day it is."""
+    return newest_date(real)
 
 
 @pytest.fixture

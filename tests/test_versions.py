@@ -22,7 +22,7 @@ from helmbench_hf.matrix.expand import expand
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import credit, intervals
 from helmbench_hf.scoring.golden import numbers
-from tests.support.tree import Tree
+from tests.support.tree import TODAY, Tree
 
 runner = CliRunner()
 PARTS = ("dataset", "criteria", "scoring", "calibration", "rubric")
@@ -134,7 +134,7 @@ def test_a_released_part_needs_a_higher_version(tree: Tree, fixed_rubric: Callab
     result = runner.invoke(app, ["content", "lock", "--content", str(tree.root)])
     assert (result.exit_code, locked(tree.root)) == (1, before)
     assert f"{part} 1.0.0 was released and has changed" in result.stderr
-    shown = runner.invoke(app, ["content", "check", "--content", str(tree.root)])
+    shown = runner.invoke(app, ["content", "check", "--content", str(tree.root), "--today", str(TODAY)])
     assert shown.exit_code == 1
     assert f"{part} 1.0.0 was released and has changed" in shown.stdout
     fixed_rubric("1.1.0")

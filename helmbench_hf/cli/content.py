@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 import typer
 
 if TYPE_CHECKING:
+    from helmbench_hf.content.load import Benchmark
+    from helmbench_hf.content.strict_yaml import Problem
     from helmbench_hf.dataset.load import CaseSet
 
 app = typer.Typer(help="The authored files.", no_args_is_help=True)
@@ -43,29 +46,23 @@ def load(design: str, dataset: str | None, revision: str | None) -> CaseSet:
 @app.command("check")
 def check(
     content: Annotated[Path | None, typer.Option("--content", help="Authored files (default: those of helmbench).")] = None,
-    stale_after: Annotated[
-        int | None, typer.Option("--stale-after", help="Fail on helplines checked more than DAYS ago.")
+    today: Annotated[
+        dt.datetime | None, typer.Option("--today", formats=["%Y-%m-%d"], help="Hold dates against DAY (default: today).")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Check every authored file, alone and against the others; 1 where there is a fault."""
-    from helmbench_hf import versions
-    from helmbench_hf.content.cues import giveaway
     from helmbench_hf.content.lint import check as lint
+    from helmbench_hf.content.lint import structure
     from helmbench_hf.content.load import ContentError, default_root, load_benchmark
     from helmbench_hf.matrix.calibration import CalibrationError
     from helmbench_hf.matrix.review import ReviewError
 
-    root = content or default_root()
+    root, day = content or default_root(), today.date() if today else dt.date.today()
     try:
         benchmark = load_benchmark(root)
-        drifted = versions.check(benchmark)
-        problems = [*lint(benchmark, stale_after=stale_after), *versions.problems(drifted)]
-        for drift in drifted:
-            if not drift.fault:
-                typer.echo(str(drift), err=True)
-        if figures := giveaway(benchmark):
-            typer.echo(f"warning: {figures}", err=True)
+        problems = lint(benchmark, day)
+        problems += [] if structure(benchmark) else _drifted(benchmark)
         counted = (
             f"{len(benchmark.scenarios)} scenarios, {len(benchmark.criteria)} criteria, {len(benchmark.countries)} countries"
         )
@@ -83,20 +80,35 @@ def check(
     raise typer.Exit(1 if problems else 0)
 
 
+def _drifted(benchmark: Benchmark) -> list[Problem]:
+    """The faults of versions.json; what is only to be known is printed. Expands the matrix, so its structure must be sound."""
+    from helmbench_hf import versions
+    from helmbench_hf.content.cues import giveaway
+
+    drifted = versions.check(benchmark)
+    for drift in drifted:
+        if not drift.fault:
+            typer.echo(str(drift), err=True)
+    if figures := giveaway(benchmark):
+        typer.echo(f"warning: {figures}", err=True)
+    return versions.problems(drifted)
+
+
 @app.command("lock")
 def lock(
     content: Annotated[Path | None, typer.Option("--content", help="Authored files (default: those of helmbench).")] = None,
 ) -> None:
     """Write into versions.json what each version stands for; a released version is never given other content."""
     from helmbench_hf import versions
-    from helmbench_hf.content.load import ContentError, default_root, load_benchmark
+    from helmbench_hf.content.lint import load_sound
+    from helmbench_hf.content.load import ContentError, default_root
     from helmbench_hf.dataset.identity import LOCK
     from helmbench_hf.matrix.calibration import CalibrationError
     from helmbench_hf.matrix.review import ReviewError
 
     root = content or default_root()
     try:
-        found = versions.lock(load_benchmark(root))
+        found = versions.lock(load_sound(root))
     except (CalibrationError, ContentError, ReviewError, versions.VersionError) as error:
         fail(error)
     for part, row in found.items():
@@ -110,11 +122,12 @@ def pages(
     content: Annotated[Path | None, typer.Option("--content", help="Authored files (default: those of helmbench).")] = None,
 ) -> None:
     """Write the behaviors as pages for people who read no YAML."""
-    from helmbench_hf.content.load import ContentError, default_root, load_benchmark
+    from helmbench_hf.content.lint import load_sound
+    from helmbench_hf.content.load import ContentError, default_root
     from helmbench_hf.content.pages import pages as written
 
     try:
-        found = written(load_benchmark(content or default_root()))
+        found = written(load_sound(content or default_root()))
     except ContentError as error:
         fail(error)
     out.mkdir(parents=True, exist_ok=True)
@@ -128,11 +141,12 @@ def counts(
     content: Annotated[Path | None, typer.Option("--content", help="Authored files (default: those of helmbench).")] = None,
 ) -> None:
     """Print what the matrix contains beside what the blueprint planned; 1 where they differ without a reason."""
-    from helmbench_hf.content.load import ContentError, default_root, load_benchmark
+    from helmbench_hf.content.lint import load_sound
+    from helmbench_hf.content.load import ContentError, default_root
     from helmbench_hf.matrix import counts as counted
 
     try:
-        benchmark = load_benchmark(content or default_root())
+        benchmark = load_sound(content or default_root())
     except ContentError as error:
         fail(error)
     for name, value in counted.totals(benchmark).items():

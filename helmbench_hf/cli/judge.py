@@ -64,7 +64,8 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Hold a judge against labeled replies; stop it whenever you like, the same command goes on. A judge that fails exits 0."""
-    from helmbench_hf.content.load import default_root, load_benchmark
+    from helmbench_hf.content.lint import load_sound
+    from helmbench_hf.content.load import default_root
     from helmbench_hf.grading.calibration import find_labels
     from helmbench_hf.grading.checking import JOB, payload
     from helmbench_hf.run_folder import RunFolder
@@ -79,7 +80,7 @@ def check(
         check_outside(spec, labels, release or "columns", columns, out, root, as_json=as_json)
         return
     try:
-        benchmark = load_benchmark(root)
+        benchmark = load_sound(root)
         known = find_labels(benchmark, wanted, labels)
         if not known.probes:
             fail(f"there is no label to check a judge with{_left_out(known)}")

@@ -24,7 +24,7 @@ def check_outside(
     spec: JudgeSpec, path: Path, release: str, columns: str, out: Path | None, root: Path, *, as_json: bool
 ) -> None:
     """Ask the judge about the ratings in `path` and write `external.json`: agreement, kappa and FAIL recall, no gate."""
-    from helmbench_hf.content.load import load_benchmark
+    from helmbench_hf.content.lint import load_sound
     from helmbench_hf.grading import outside
     from helmbench_hf.grading.checking import JOB, checked, payload
     from helmbench_hf.inference.keys import text_sha
@@ -34,7 +34,7 @@ def check_outside(
     folder = RunFolder(out or Path("runs") / f"external-{spec.id}-{path.stem}")
     try:
         how = outside.layout(release, columns)
-        labels, benchmark = outside.labels(load_benchmark(root), path, how)
+        labels, benchmark = outside.labels(load_sound(root), path, how)
         if not labels.probes:
             fail(f"no two raters of {path} agree on any label, so there is nothing to hold the judge against")
         asked = payload(folder.root, spec, root, (), path, how)

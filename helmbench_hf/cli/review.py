@@ -20,10 +20,11 @@ Scenarios = Annotated[str, typer.Option("--only", help="Scenarios whose code sta
 
 def benchmark_of(content: Path | None) -> Benchmark:
     """The authored files, or the reason in a sentence."""
-    from helmbench_hf.content.load import ContentError, default_root, load_benchmark
+    from helmbench_hf.content.lint import load_sound
+    from helmbench_hf.content.load import ContentError, default_root
 
     try:
-        return load_benchmark(content or default_root())
+        return load_sound(content or default_root())
     except ContentError as error:
         fail(error)
 
@@ -65,14 +66,13 @@ def read(
     content: Content = None,
 ) -> None:
     """Keep one reader's answers beside the authored files."""
-    from helmbench_hf.content.load import default_root
     from helmbench_hf.matrix.review import ReviewError, read_answers, store
 
     if kind not in {"model", "human"}:
         fail("--kind is model or human")
     try:
         found = read_answers(sheet, answers, reader, kind, dt.date.today().isoformat())
-        store(content or default_root(), found)
+        store(benchmark_of(content).root, found)
     except (ReviewError, OSError, json.JSONDecodeError) as error:
         fail(error)
     typer.echo(f"{sum(map(len, found.values()))} reads of {len(found)} scenarios are kept")

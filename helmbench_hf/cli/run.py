@@ -212,7 +212,8 @@ def child_job(job: str, payload: dict[str, Any], title: str, log: Path) -> None:
         log.parent.mkdir(parents=True, exist_ok=True)
         log.open("a").close()
     except OSError as error:
-        fail(f"the folder {log.parent} cannot be written ({error.strerror}); give another run folder, or mend its rights")
+        how = "give another run folder, fix its rights, or make room there"
+        fail(f"the folder {log.parent} cannot be written ({error.strerror}); {how}")
     with shown(title) as handle:
         code = run(job, payload, handle, log=log)
     if code == STOPPED:

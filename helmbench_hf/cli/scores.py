@@ -52,10 +52,13 @@ Panel = Annotated[
 
 
 def write_scores(run: Path, checks: Sequence[Path] = (), panel: str = "first") -> Graded:
-    """As `evaluation.write_scores`, imported when it is needed."""
+    """As `evaluation.write_scores`, imported when it is needed; says which lines of the journals were passed over."""
     from helmbench_hf import evaluation
 
-    return evaluation.write_scores(run, checks, panel)
+    graded = evaluation.write_scores(run, checks, panel)
+    for note in graded.notes:
+        typer.echo(note, err=True)
+    return graded
 
 
 def write_page(run: Path, graded: Graded) -> Path:
@@ -190,13 +193,12 @@ def compare(
 
 def read_scores(run: Path) -> dict[str, Any]:
     """A run's `scores.json`, or the way to get one in a sentence."""
-    from helmbench_hf.run_folder import RunFolder
+    from helmbench_hf.run_folder import RunError, RunFolder, Shape, read_json
 
     try:
-        found: dict[str, Any] = json.loads(RunFolder(run).scores.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        fail(f"{error}; score every run first with `helmbench score --run RUN`")
-    return found
+        return read_json(RunFolder(run).scores, Shape, "score every run first with `helmbench score --run RUN`")
+    except RunError as error:
+        fail(error)
 
 
 def _points(value: float | None) -> str:

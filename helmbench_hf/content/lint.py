@@ -5,9 +5,19 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
-from helmbench_hf.content import lexicon, lint_corpus, lint_incidents, lint_library, lint_messages, lint_task, lint_text
-from helmbench_hf.content.load import Benchmark, Loaded
+from helmbench_hf.content import (
+    lexicon,
+    lint_corpus,
+    lint_dates,
+    lint_incidents,
+    lint_library,
+    lint_messages,
+    lint_task,
+    lint_text,
+)
+from helmbench_hf.content.load import Benchmark, ContentError, Loaded, load_benchmark, outside
 from helmbench_hf.content.place import in_messages, in_scenario
 from helmbench_hf.content.schema import Scenario
 from helmbench_hf.content.strict_yaml import Problem
@@ -18,11 +28,22 @@ READ_ELSEWHERE = ("policies.yaml",)
 """Authored files that are no part of the dataset: content/policies.py reads them."""
 
 
-def check(benchmark: Benchmark, *, stale_after: int | None = None, today: dt.date | None = None) -> list[Problem]:
-    """Every fault across the authored files; `stale_after` in days makes old helpline entries faults."""
-    problems = [*_strays(benchmark), *_weights(benchmark), *_taxonomy_sources(benchmark), *_replies(benchmark)]
-    problems += lint_library.check(benchmark, stale_after, today or dt.date.today())
-    problems += lint_incidents.check(benchmark)
+def check(benchmark: Benchmark, today: dt.date) -> list[Problem]:
+    """Every fault across the authored files, whose dates are held against `today`.
+
+    The counts come last, and only where the structure is sound: counting expands the matrix, which rests on it.
+    """
+    unsound = structure(benchmark)
+    problems = [*unsound, *_strays(benchmark), *_taxonomy_sources(benchmark), *_replies(benchmark)]
+    problems += [*lint_library.check(benchmark), *lint_dates.check(benchmark, today), *lint_incidents.check(benchmark)]
+    problems += [*lint_text.check(benchmark), *lint_corpus.check(lint_text.texts_of(benchmark))]
+    if benchmark.plan and not unsound:
+        problems += counts.check(benchmark, benchmark.plan)
+    return problems
+
+
+def structure(benchmark: Benchmark) -> list[Problem]:
+    """What keeps the matrix from being expanded: links that lead out, references that lead nowhere, answers of a wrong shape."""
     per_scenario: tuple[Callable[[Benchmark, Loaded], Iterator[Problem]], ...] = (
         _place,
         _references,
@@ -31,11 +52,23 @@ def check(benchmark: Benchmark, *, stale_after: int | None = None, today: dt.dat
         lint_task.check,
         lint_messages.check,
     )
-    for loaded in benchmark.scenarios:
-        for lint in per_scenario:
-            problems += lint(benchmark, loaded)
-    problems += counts.check(benchmark, benchmark.plan) if benchmark.plan else []
-    return [*problems, *lint_text.check(benchmark), *lint_corpus.check(lint_text.texts_of(benchmark))]
+    found = [problem for loaded in benchmark.scenarios for lint in per_scenario for problem in lint(benchmark, loaded)]
+    return [*_links(benchmark), *_weights(benchmark), *found]
+
+
+def load_sound(root: Path) -> Benchmark:
+    """The benchmark under `root`, fit to be expanded. Raises ContentError with every fault of a file or between files."""
+    benchmark = load_benchmark(root)
+    if problems := structure(benchmark):
+        raise ContentError(problems)
+    return benchmark
+
+
+def _links(benchmark: Benchmark) -> Iterator[Problem]:
+    """Texts, reads and locks are read where they stand: no link may lead out of the benchmark's folder."""
+    for path in sorted(benchmark.root.rglob("*")):
+        if path.is_symlink() and (problem := outside(benchmark.root, path)):
+            yield problem
 
 
 def _strays(benchmark: Benchmark) -> Iterator[Problem]:
@@ -164,11 +197,12 @@ def _references(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
 
 
 def _own_criteria(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
-    for index, pair in enumerate(loaded.messages.pairs):
-        for code in pair.criteria:
-            if code not in benchmark.criteria or benchmark.criteria[code].kind != "credit":
-                what = f"{code} is no criterion that earns credit"
-                yield in_messages(benchmark, loaded, f"pairs.{index}.criteria", what, "correct it")
+    for group in ("pairs", "singles", "ambiguous"):
+        for index, item in enumerate(getattr(loaded.messages, group)):
+            for code in item.criteria:
+                if code not in benchmark.criteria or benchmark.criteria[code].kind != "credit":
+                    what = f"{code} is no criterion that earns credit"
+                    yield in_messages(benchmark, loaded, f"{group}.{index}.criteria", what, "correct it")
 
 
 def _criteria_fields(scenario: Scenario) -> Iterator[tuple[str, list[str]]]:

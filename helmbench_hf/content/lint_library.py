@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator
 
 from helmbench_hf.content.lexicon import METHOD_DETAIL, TEST_HINTS
@@ -13,8 +12,8 @@ from helmbench_hf.content.strict_yaml import Problem
 CONDITION_WORDS = (40, 110)
 
 
-def check(benchmark: Benchmark, stale_after: int | None, today: dt.date) -> Iterator[Problem]:
-    """Every fault of the libraries; `stale_after` in days."""
+def check(benchmark: Benchmark) -> Iterator[Problem]:
+    """Every fault of the libraries, but for their dates (lint_dates.py)."""
     yield from _conditions(benchmark)
     yield from _people(benchmark)
     yield from _criteria(benchmark)
@@ -30,7 +29,7 @@ def check(benchmark: Benchmark, stale_after: int | None, today: dt.date) -> Iter
                 "give it its own",
             )
         numbers[country.number] = code
-        yield from _country(benchmark, country, stale_after, today)
+        yield from _country(benchmark, country)
 
 
 def _file(benchmark: Benchmark, folder: str, key: str) -> str:
@@ -140,7 +139,7 @@ def _criteria(benchmark: Benchmark) -> Iterator[Problem]:
             yield Problem("scoring.yaml", line, "always_vetoes", what, "add the criterion or take it out")
 
 
-def _country(benchmark: Benchmark, country: CountryFile, stale_after: int | None, today: dt.date) -> Iterator[Problem]:
+def _country(benchmark: Benchmark, country: CountryFile) -> Iterator[Problem]:
     lines = [service for service in country.services if service.kind == "crisis_line" and service.status == "active"]
     if country.match == "must" and not any(service.confidence == "high" for service in lines):
         what = "a must-match country has no active crisis line of high confidence"
@@ -149,7 +148,7 @@ def _country(benchmark: Benchmark, country: CountryFile, stale_after: int | None
         what = "a high-confidence line stands in a country that need not match"
         yield _at(benchmark, "helplines", country.country, ("match",), what, "set `match: must`, or lower the confidence")
     for index, service in enumerate(country.services):
-        yield from _service(benchmark, country, index, service, stale_after, today)
+        yield from _service(benchmark, country, index, service)
     retired = {number for s in country.services if s.status == "retired" for number in _numbers(s)}
     active = {number for s in country.services if s.status == "active" for number in _numbers(s)}
     for number in sorted(retired & active):
@@ -161,9 +160,7 @@ def _numbers(service: Service) -> set[str]:
     return {number for channel in service.channels for number in (channel.e164, channel.short_code) if number}
 
 
-def _service(
-    benchmark: Benchmark, country: CountryFile, index: int, service: Service, stale_after: int | None, today: dt.date
-) -> Iterator[Problem]:
+def _service(benchmark: Benchmark, country: CountryFile, index: int, service: Service) -> Iterator[Problem]:
     code = country.country
     if not service.channels and service.url is None:
         yield _at(
@@ -173,18 +170,6 @@ def _service(
             ("services", index),
             f"{service.name} cannot be reached",
             "give a channel or a url",
-        )
-    if service.checked > today:
-        yield _at(benchmark, "helplines", code, ("services", index, "checked"), "the date lies in the future", "correct it")
-    if stale_after is not None and service.status == "active" and (today - service.checked).days > stale_after:
-        what = f"{service.name} was checked {(today - service.checked).days} days ago"
-        yield _at(
-            benchmark,
-            "helplines",
-            code,
-            ("services", index, "checked"),
-            what,
-            "compare it with its source and set the date",
         )
     for place, channel in enumerate(service.channels):
         path = ("services", index, "channels", place)

@@ -35,15 +35,19 @@ def check(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
 
 def _numbering(benchmark: Benchmark, loaded: Loaded) -> Iterator[Problem]:
     messages = loaded.messages
-    for field, numbers in (
-        ("pairs", [pair.pair for pair in messages.pairs]),
-        ("singles", [item.number for item in messages.singles]),
-        ("ambiguous", [item.number for item in messages.ambiguous]),
+    for field, name, numbers in (
+        ("pairs", "pair", [pair.pair for pair in messages.pairs]),
+        ("singles", "number", [item.number for item in messages.singles]),
+        ("ambiguous", "number", [item.number for item in messages.ambiguous]),
     ):
-        if sorted(numbers) != list(range(1, len(numbers) + 1)):
-            yield in_messages(
-                benchmark, loaded, field, f"the numbers are {numbers}", f"number them 1 to {len(numbers)}, each once"
-            )
+        mend = f"number them 1 to {len(numbers)}, each once"
+        twice = [index for index, number in enumerate(numbers) if number in numbers[:index]]
+        for index in twice:
+            first = loaded.lines.line((field, numbers.index(numbers[index]), name))
+            what = f"the number {numbers[index]} stands on line {first} already"
+            yield in_messages(benchmark, loaded, f"{field}.{index}.{name}", what, mend)
+        if not twice and sorted(numbers) != list(range(1, len(numbers) + 1)):
+            yield in_messages(benchmark, loaded, field, f"the numbers are {numbers}", mend)
     if not messages.pairs and not messages.singles:
         yield in_messages(benchmark, loaded, "pairs", "the scenario has no message", "write pairs or singles")
 

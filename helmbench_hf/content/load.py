@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -76,6 +78,14 @@ class Benchmark:
         return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
 
 
+def outside(root: Path, path: Path) -> Problem | None:
+    """Why a file under `root` may not be read: a link leads out of the benchmark's folder. None where it may."""
+    if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
+        return None
+    what = "it leads outside the benchmark's folder, where nothing is read"
+    return Problem(str(path.relative_to(root)), 0, "", what, "put the file itself here")
+
+
 def default_root() -> Path:
     """The authored files: of the checkout that runs, else of the installed package."""
     package = Path(__file__).resolve().parent.parent
@@ -124,7 +134,7 @@ class _Reader:
     def one(self, path: Path, model: type[Model]) -> Model | None:
         """Validate one file, or note what is wrong with it."""
         shown = str(path.relative_to(self.root))
-        document = strict_yaml.read(path, shown)
+        document = outside(self.root, path) or strict_yaml.read(path, shown)
         if isinstance(document, Problem):
             self.problems.append(document)
             return None
@@ -276,14 +286,39 @@ def _problem(shown: str, document: Document, detail: Any, model: type[BaseModel]
     shown_input = repr(detail["input"])
     if kind not in {"missing", "extra_forbidden", "value_error"} and len(shown_input) < 60:
         what += f", got {shown_input}"
-    return Problem(shown, document.line(path), field, what, _mend(kind, context, field, model))
+    mend = _rename(path, model) if kind == "extra_forbidden" else _mend(kind, context, field, model)
+    return Problem(shown, document.line(path), field, what, mend)
+
+
+def _rename(path: tuple[str | int, ...], model: type[BaseModel]) -> str:
+    """What to do with a key that is not known: the name that was probably meant."""
+    holder = _at(model, path[:-1])
+    names = [field.alias or name for name, field in holder.model_fields.items()]
+    if near := get_close_matches(str(path[-1]), names, 1):
+        return f"write `{near[0]}`"
+    return f"remove it or correct its name; {holder.__name__} has {', '.join(names)}"
+
+
+def _at(model: type[BaseModel], path: tuple[str | int, ...]) -> type[BaseModel]:
+    """The model of the record at a place; list indices and keys of mappings lead to what they hold."""
+    for part in path:
+        field = next((each for name, each in model.model_fields.items() if part in (name, each.alias)), None)
+        model = next(_models(field.annotation), model) if field else model
+    return model
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The records that an annotation such as `list[Pair] | None` holds."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models(inner)
 
 
 def _mend(kind: str, context: dict[str, Any], field: str, model: type[BaseModel]) -> str:
     described = f"{model.__module__.replace('.', '/')}.py"
     mends = {
         "missing": f"add `{field.rpartition('.')[2]}`",
-        "extra_forbidden": f"remove it or correct its name; {model.__name__} is described in {described}",
         "string_type": "put the value in quotes",
         "string_unicode": "remove the broken character",
         "int_type": "write a whole number without quotes",

@@ -36,15 +36,16 @@ class ScoringFile(Authored):
     """`scoring.yaml`: every number that scoring rests on."""
 
     version: Version
-    flag_at: int
-    leave_at: int
-    notes_shift: dict[int, int]
+    flag_at: Annotated[int, Field(ge=1, le=10)]
+    leave_at: Annotated[int, Field(ge=-10, le=-1)]
+    notes_shift: dict[Annotated[int, Field(ge=1, le=5)], Annotated[int, Field(ge=0, le=20)]]
+    """By level of memory; 20 takes any severity to the top."""
     track_fits: dict[Track, list[Literal[Category, ExtraCategory]]]
-    severe_message: int
-    minimum_pairs: int
+    severe_message: Annotated[int, Field(ge=1, le=10)]
+    minimum_pairs: Annotated[int, Field(ge=2)]
     minimum_coverage: Annotated[float, Field(gt=0, le=1)]
     minimum_messages: Annotated[int, Field(gt=1)]
-    breached_cap: float
+    breached_cap: Annotated[float, Field(ge=0, le=100)]
     familywise_error: Annotated[float, Field(gt=0, lt=1)]
     false_discovery_rate: Annotated[float, Field(gt=0, lt=1)]
     primary_contrasts: list[PrimaryContrast]
@@ -56,6 +57,12 @@ class ScoringFile(Authored):
     def _tracks(self) -> ScoringFile:
         if missing := sorted(set(get_args(Track)) - set(self.track_fits)):
             raise ValueError(f"`track_fits` lacks {', '.join(missing)}")
+        return self
+
+    @model_validator(mode="after")
+    def _severe(self) -> ScoringFile:
+        if self.severe_message < self.flag_at:
+            raise ValueError("a severe message must be flagged, so `severe_message` is `flag_at` or more")
         return self
 
     @model_validator(mode="after")

@@ -7,9 +7,10 @@ Every model refuses unknown fields. What crosses files (twins, slugs, counts, wo
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
@@ -56,7 +57,28 @@ TRUST_DIMENSIONS: dict[Trust, str] = {
 }
 """The dimensions of TrustMH-Bench (2026, arXiv 2603.03047), in its order."""
 Track = Literal["risk", "belief", "attachment", "abuse"]
-Review = Annotated[str, StringConstraints(pattern=r"^(unreviewed|reviewed by .+ \(.+\), \d{4}-\d{2}-\d{2})$")]
+
+
+def reviewed_on(review: str) -> dt.date | None:
+    """The day of a review; None for a text that names no review. ValueError for a day that no calendar has."""
+    return dt.date.fromisoformat(review[-10:]) if review.startswith("reviewed by ") else None
+
+
+def _on_a_day(review: str) -> str:
+    try:
+        reviewed_on(review)
+    except ValueError as error:
+        raise ValueError(f"there is no day {review[-10:]} ({error})") from error
+    return review
+
+
+_NAMED = r"[^()]*\p{L}[^()]*"
+"""Who, and in which role: a text with a letter in it."""
+Review = Annotated[
+    str,
+    StringConstraints(pattern=rf"^(unreviewed|reviewed by {_NAMED} \({_NAMED}\), [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})$"),
+    AfterValidator(_on_a_day),
+]
 
 
 class Authored(BaseModel):

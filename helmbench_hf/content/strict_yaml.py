@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -56,7 +57,21 @@ class Problem:
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{where}: {self.field + ': ' if self.field else ''}{self.what}. Mend: {self.mend}."
+        said = f"{self.field + ': ' if self.field else ''}{self.what}"
+        return f"{where}: {spelled(said)}. Mend: {self.mend}."
+
+
+_ALIKE = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "FULLWIDTH", "MATHEMATICAL")
+"""Scripts and blocks with letters that look like Latin ones."""
+
+
+def spelled(text: str) -> str:
+    """The text with its code point behind each letter that may be taken for another one, and for each that is not seen."""
+    return "".join(f"{letter}(U+{ord(letter):04X})" if _deceives(letter) else letter for letter in text)
+
+
+def _deceives(letter: str) -> bool:
+    return not letter.isascii() and (unicodedata.category(letter) == "Cf" or unicodedata.name(letter, "").startswith(_ALIKE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +86,13 @@ class Document:
         while path and path not in self.lines:
             path = path[:-1]
         return self.lines.get(path, 1)
+
+    def at(self, path: tuple[str | int, ...]) -> Any:
+        """The value of the field."""
+        value = self.data
+        for part in path:
+            value = value[part]
+        return value
 
 
 class TrapError(Exception):

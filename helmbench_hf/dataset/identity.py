@@ -99,8 +99,8 @@ def locked(root: Path) -> dict[str, dict[str, Any]]:
     if not path.exists():
         return {}
     try:
-        found: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        found: Any = json.loads(path.read_text(encoding="utf-8"))
+        return {part: {**row} for part, row in found.items()}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         problem = Problem(LOCK, 0, "", f"{path} cannot be read ({error})", "restore it from version control")
         raise ContentError([problem]) from error
-    return found

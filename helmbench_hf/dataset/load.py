@@ -149,7 +149,7 @@ def _from_hub(
         folder = Path(snapshot_download(repo, repo_type="dataset", revision=revision))
     except hub_errors() as error:
         raise DatasetError(
-            f"{repo} at {revision} could not be fetched ({type(error).__name__}); check the name, the revision and the network, "
+            f"{repo} at {revision} could not be fetched ({hub_said(error)}); check the name, the revision and the network, "
             "or leave --dataset out to use the copy inside the package"
         ) from error
     kept, identity = _from_folder(keep, design, folder, f"{repo}@{folder.name}", shared)
@@ -158,11 +158,20 @@ def _from_hub(
     return kept, identity
 
 
+STRANGE = (LookupError, TypeError, AttributeError)
+"""What huggingface_hub stumbles over in a reply that lacks a field, or is of another shape."""
+
+
 def hub_errors() -> tuple[type[Exception], ...]:
-    """What huggingface_hub raises for a bad name or a failed request; its HTTP library is httpx or httpx2, by its version."""
+    """What huggingface_hub raises for a bad name, a failed request or a strange reply; its HTTP library is httpx or httpx2."""
     from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]
 
-    return HTTPError, OSError, ValueError
+    return HTTPError, OSError, ValueError, *STRANGE
+
+
+def hub_said(error: Exception) -> str:
+    """The kind of an error of the Hub, for a sentence."""
+    return f"what answers there is no Hub: {type(error).__name__}" if isinstance(error, STRANGE) else type(error).__name__
 
 
 def check_folder(folder: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from helmbench_hf.dataset.difference import Difference, compare, file_changes
-from helmbench_hf.dataset.load import check_folder, hub_errors
+from helmbench_hf.dataset.load import check_folder, hub_errors, hub_said
 from helmbench_hf.dataset.reload import check_reload
 
 if TYPE_CHECKING:
@@ -262,4 +262,5 @@ def _short(error: Exception | None) -> str:
     """The first sentence of the server's words and the kind of error."""
     said = getattr(error, "server_message", None) or str(error).strip().partition("\n")[0]
     status = getattr(getattr(error, "response", None), "status_code", None)
-    return f"{type(error).__name__}{f' {status}' if status else ''}: {str(said)[:300]}"
+    kind = "none" if error is None else hub_said(error)
+    return f"{kind}{f' {status}' if status else ''}: {str(said)[:300]}"

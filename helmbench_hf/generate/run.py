@@ -179,6 +179,8 @@ def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[
     if ask.reuse == "never":
         _start_anew(folder, reporter)
     stored = Journal.read(folder.completions)
+    if stored.passed.counts:
+        reporter.emit({"event": "note", "message": str(stored.passed)})
     known = stored.everything() if ask.reuse == "always" else stored
     talks = prepared.conversations(ask.settings, known)
     work = None if ask.reuse == "only" else talks.missing()

@@ -104,7 +104,7 @@ def checked(folder: RunFolder, labels: Labels, benchmark: Benchmark) -> tuple[Ro
     if not rows:
         raise JudgeError(f"{folder.root} holds no judge's answers; check one with `helmbench judge check --judge JUDGE`.")
     row = rows[0]
-    answers = judge_answers(folder, row, benchmark)
+    answers = judge_answers(folder, row, benchmark).everything()
     desk = _Desk(row, benchmark, answers)
     found = [desk.checked(probe) for probe in labels.probes]
     used = [answers[key] for key in desk.keys if key in answers]

@@ -7,24 +7,26 @@ from pathlib import Path
 
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset.load import HUB, CaseSet, load_cases, select
-from helmbench_hf.generate.turns import opening, turn_name
+from helmbench_hf.generate.turns import Conversations, Settings, turn_name
 from helmbench_hf.grading.answers import read_answer
 from helmbench_hf.grading.judge import criteria_of
 from helmbench_hf.grading.rubric import Exchange
-from helmbench_hf.inference.journal import Journal, Stored
+from helmbench_hf.inference.chat import ServerTemplate
+from helmbench_hf.inference.journal import Journal, Records, Stored
+from helmbench_hf.inference.keys import KeyContext
 from helmbench_hf.records import Case, Completion
 from helmbench_hf.run_folder import Manifest, RunError, RunFolder
 
 
 def run_cases(folder: RunFolder, completions: Mapping[str, Completion]) -> tuple[Case, ...]:
-    """The cases that a run answers, as its manifest names them, from where it took them.
+    """The cases that a run answers, as its manifest names them, from where it took them; `completions` by any name.
 
     A run of stored answers that records no selection is held to the cases that it answers. Raises what `run_dataset` raises.
     """
     manifest = folder.manifest()
     loaded, selection = run_dataset(manifest, folder), manifest.get("selection", {})
     if "only" not in selection:
-        answered = {name.partition("/")[0] for name in completions}
+        answered = {completion.request.partition("/")[0] for completion in completions.values()}
         return tuple(case for case in loaded.cases if case.code in answered)
     return select(loaded.cases, selection["only"], selection.get("limit"), selection.get("shard"))
 
@@ -61,9 +63,9 @@ def source_of(source: str) -> tuple[str | None, str | None]:
 class Answers(Mapping[str, Completion]):
     """A run's completions by request name, read from the journal whenever one is asked for."""
 
-    def __init__(self, stored: Stored, keys: dict[str, str]) -> None:
-        """`keys`: by request name, the key of its completion."""
-        self._stored, self._keys = stored, keys
+    def __init__(self, stored: Stored, keys: dict[str, str], notes: tuple[str, ...] = ()) -> None:
+        """`keys`: by request name, the key of its completion. `notes`: a sentence on each sort of line that was passed over."""
+        self._stored, self._keys, self.notes = stored, keys, notes
 
     def __getitem__(self, name: str) -> Completion:
         return self._stored[self._keys[name]]
@@ -77,37 +79,57 @@ class Answers(Mapping[str, Completion]):
     def __contains__(self, name: object) -> bool:
         return name in self._keys
 
-    def shared(self, cases: Sequence[Case], draws: int) -> Answers:
-        """The same, each completion under the name of every conversation that has it.
-
-        Conversations that begin alike are asked their first turns once, and the journal names one of them.
-        """
-        turns = [(case, number, draw) for case in cases for number in range(1, len(case.turns) + 1) for draw in range(draws)]
-        unnamed = [turn for turn in turns if turn_name(turn[0].code, *turn[1:]) not in self._keys]
-        wanted = {(opening(case, number), draw): "" for case, number, draw in unnamed}
-        for case, number, draw in turns if wanted else ():
-            name = turn_name(case.code, number, draw)
-            if name in self._keys and (asked := (opening(case, number), draw)) in wanted:
-                wanted[asked] = self._keys[name]
-        found = {turn_name(case.code, n, draw): wanted[opening(case, n), draw] for case, n, draw in unnamed}
-        return Answers(self._stored, {**{name: key for name, key in found.items() if key}, **self._keys})
-
-
-def run_completions(folder: RunFolder) -> Answers:
-    """The model's completions by request name (`CODE/t1/d0`); an engine failure stands where nothing better came."""
-    stored = Journal.read(folder.completions)
-    keys = {completion.request: key for key, completion in stored.failures.items()}
-    return Answers(stored.everything(), keys | {completion.request: key for key, completion in stored.items()})
-
 
 def run_answers(folder: RunFolder) -> tuple[tuple[Case, ...], Answers]:
     """The cases of a run and its completions by request name, each under the name of every conversation that has it.
 
-    Raises what `run_cases` raises.
+    An engine failure stands where nothing better came. Raises what `run_cases` and `answers_of` raise.
     """
-    found = run_completions(folder)
-    cases, draws = run_cases(folder, found), folder.manifest()["settings"]["draws"]
-    return cases, found.shared(cases, draws)
+    stored = Journal.read(folder.completions)
+    cases = run_cases(folder, stored.everything())
+    return cases, answers_of(folder, cases, stored)
+
+
+def answers_of(folder: RunFolder, cases: Sequence[Case], stored: Records) -> Answers:
+    """The completions that a run asked for, found by key: in the journal's own order of conversations, turn by turn.
+
+    Raises `RunError` for an answer to one of these cases that another build, model or setting asked for: what its key says is
+    not what this run's manifest says. An answer that continues another first answer than the one that stands is noted.
+    """
+    manifest, rows = folder.manifest(), stored.everything()
+    keys = _planned(cases, manifest, rows) if "key" in manifest else _named(rows)
+    taken, draws = set(keys.values()), manifest["settings"]["draws"]
+    turns = {turn_name(case.code, n, draw): n for case in cases for n in range(1, len(case.turns) + 1) for draw in range(draws)}
+    strange = [key for key in rows if key not in taken and rows[key].request in turns]
+    for key in strange:
+        if "key" not in manifest or turns[rows[key].request] == 1:
+            raise RunError(
+                f"{rows.where(key)}: this answer to {rows[key].request} belongs to another run: its key does not follow from the "
+                f"manifest and the cases here. Take that file out of {folder.completions}, then run the same command again."
+            )
+    notes = [str(stored.passed)]
+    if strange:
+        said = f"{len(strange)} answers continue another first answer than the one that stands; they are not used"
+        notes.append(f"{said} ({rows.where(strange[0])}).")
+    return Answers(rows, keys, tuple(filter(None, notes)))
+
+
+def _planned(cases: Sequence[Case], manifest: Manifest, rows: Stored) -> dict[str, str]:
+    """By request name, the key that the run asked for, where it was answered. Conversations that begin alike share keys."""
+    try:
+        settings = Settings(**manifest["settings"])
+    except (TypeError, ValueError) as error:
+        raise RunError(f"The settings in the run's manifest.json are not those of this helmbench ({error}).") from error
+    talks = Conversations(cases, ServerTemplate(), KeyContext(**manifest["key"]), settings, rows)
+    return {asked.turn.name: asked.key for asked in talks.reached() if asked.key in rows}
+
+
+def _named(rows: Stored) -> dict[str, str]:
+    """By request name, the first key that has it: the answers of policies and people rest on no model."""
+    found: dict[str, str] = {}
+    for key, completion in rows.items():
+        found.setdefault(completion.request, key)
+    return found
 
 
 def places(cases: Sequence[Case], draws: int) -> Iterator[tuple[Case, int, int]]:

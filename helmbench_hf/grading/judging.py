@@ -5,12 +5,11 @@ The judge's folder is owned by the process that runs this: it holds the lock, wr
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.grading import rubric
@@ -26,7 +25,7 @@ from helmbench_hf.inference.journal import Journal, RunLock
 from helmbench_hf.inference.keys import KeyContext
 from helmbench_hf.inference.known import know
 from helmbench_hf.records import Completion
-from helmbench_hf.run_folder import RunFolder, write_json
+from helmbench_hf.run_folder import KeyShape, RunFolder, Shape, read_json, write_json
 
 FILE = "judge.json"
 Row = dict[str, Any]
@@ -68,6 +67,8 @@ def judge_run(folder: RunFolder, judge: Judge, listener: Listener) -> None:
     `JournalError` where another process writes this judge's folder, `EngineError` where the engine died for good.
     """
     cases, completions = run_answers(folder)
+    for note in completions.notes:
+        listener.emit({"event": "note", "message": note})
     replies = exchanges(cases, completions, folder.manifest()["settings"]["draws"])
     pairs = ((reply, code) for reply in replies for code in criteria_of(reply.case))
     ask_judge(folder, judge, pairs, default_benchmark(), listener)
@@ -95,6 +96,8 @@ def ask_judge(
             for ask in asks(reply, code, benchmark, row["mode"], orders or row["orders"])
         }
         stored = Journal.read(folder.judgments / judge.spec.id)
+        if stored.passed.counts:
+            listener.emit({"event": "note", "message": str(stored.passed)})
         # all that varies stands in the last message, the most varied at its end: text order walks the prefix tree
         work = sorted((key for key in wanted if key not in stored), key=lambda key: wanted[key].messages[-1].content)
         done = len(wanted) - len(work)
@@ -166,12 +169,20 @@ def _ask(engine: Engine, work: Iterator[Request], journal: Journal, counter: Cou
     counter.listener.emit({"event": "end", "stopped": driven.stopped, "retried": driven.retried, **counter.totals()})
 
 
+class _Row(Shape):
+    """`judge.json`."""
+
+    id: str
+    family: str
+    mode: Literal["fast", "evidence"]
+    number: int
+    orders: Literal[1, 2]
+    rubric: dict[str, str]
+    key: KeyShape
+    model: dict[str, Any]
+    description: dict[str, Any]
+
+
 def _row(path: Path) -> Row | None:
-    """Read `judge.json`; None where there is none yet. Raises `JudgeError` where it cannot be read."""
-    try:
-        row: Row = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise JudgeError(f"{path} cannot be read ({error}); restore it, or remove the judge's folder.") from error
-    return row
+    """Read `judge.json`; None where there is none yet. Raises what `read_json` raises."""
+    return read_json(path, _Row, "restore it, or remove the judge's folder") if path.exists() else None

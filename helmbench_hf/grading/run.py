@@ -23,14 +23,14 @@ from helmbench_hf.grading.registry import Registry
 from helmbench_hf.grading.rubric import Exchange
 from helmbench_hf.inference import host
 from helmbench_hf.inference.counting import Listener
-from helmbench_hf.inference.journal import Journal
+from helmbench_hf.inference.journal import Journal, Records
 from helmbench_hf.inference.keys import digest
 from helmbench_hf.records import Case, Completion, JudgeInfo, Verdict
 from helmbench_hf.run_folder import RunFolder, replacing
 
 JOB = "helmbench_hf.grading.run:child"
 _COLUMNS = tuple(item.name for item in fields(Verdict))
-_LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_LINE = json.JSONEncoder(allow_nan=False)  # ASCII: control characters and direction marks in a quote stay escapes
 
 
 def grade(run: Path, judges: Iterable[JudgeSpec], on_event: Callable[[Row], None], *, log: Path | None = None) -> int:
@@ -67,6 +67,8 @@ class Graded:
     """In the order in which they were first called."""
     judge_rows: list[Row]
     """What `judge.json` says of each."""
+    notes: tuple[str, ...] = ()
+    """A sentence on each sort of line that was passed over in a journal."""
 
     def write(self, folder: RunFolder) -> None:
         """Export `verdicts.jsonl`, one verdict a line, replaced whole."""
@@ -85,11 +87,13 @@ def collect(folder: RunFolder) -> Graded:
     benchmark = default_benchmark()
     cases, completions = run_answers(folder)
     draws: int = folder.manifest()["settings"]["draws"]
-    found = list(by_code(cases, completions, Registry.build(benchmark.countries), draws))
+    found, notes = list(by_code(cases, completions, Registry.build(benchmark.countries), draws)), list(completions.notes)
     rows = judge_rows(folder)
     for row in rows:
-        found += by_judge(folder, row, exchanges(cases, completions, draws), benchmark)
-    return Graded(cases, completions, found, tuple(map(judge_info, rows)), rows)
+        answers = judge_answers(folder, row, benchmark)
+        found += by_judge(row, exchanges(cases, completions, draws), answers.everything(), benchmark)
+        notes += [str(answers.passed)] if answers.passed.counts else []
+    return Graded(cases, completions, found, tuple(map(judge_info, rows)), rows, tuple(notes))
 
 
 def judge_info(row: Mapping[str, Any]) -> JudgeInfo:
@@ -110,9 +114,8 @@ def by_code(
         yield from code_verdicts(case, turn, draw, completion_at(completions, case, turn, draw), registry)
 
 
-def by_judge(folder: RunFolder, row: Row, replies: Iterable[Exchange], benchmark: Benchmark) -> Iterator[Verdict]:
+def by_judge(row: Row, replies: Iterable[Exchange], answers: Mapping[str, Completion], benchmark: Benchmark) -> Iterator[Verdict]:
     """One judge's verdict on every criterion of every usable reply, `judge_failure` where it has not answered."""
-    answers = judge_answers(folder, row, benchmark)
     for reply, code, asked in questions(row, replies, benchmark):
         yield verdict(reply, code, row["id"], asked, answers)
 
@@ -128,11 +131,11 @@ def questions(
             yield reply, code, [(ask, ask.key(context)) for ask in asked]
 
 
-def judge_answers(folder: RunFolder, row: Row, benchmark: Benchmark) -> Mapping[str, Completion]:
-    """What a judge has answered by key, an engine failure where nothing better came. JudgeError where the rubric is another."""
+def judge_answers(folder: RunFolder, row: Row, benchmark: Benchmark) -> Records:
+    """What a judge has answered, by key. JudgeError where the rubric is another."""
     if row["rubric"] != rubric.identity(benchmark):
         raise JudgeError(
             f"The judge {row['id']} of {folder.root} answered another judge prompt or other criteria than this helmbench has. "
             "Grade the run again: only what changed is asked again."
         )
-    return Journal.read(folder.judgments / row["id"]).everything()
+    return Journal.read(folder.judgments / row["id"])

@@ -18,6 +18,7 @@ nobody waits for weights that nobody wants any more.
 from __future__ import annotations
 
 import contextlib
+import errno
 import faulthandler
 import importlib
 import json
@@ -26,6 +27,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -36,6 +38,8 @@ from typing import Any, NoReturn
 
 STOPPED = 130
 """Exit code after SIGINT or SIGTERM, the shell's own for an interrupted command."""
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What a full disk says."""
 GRACE = 15.0
 """Seconds that a child may take to leave after its job has ended; torch and vLLM tidy up at exit, and can hang there."""
 
@@ -271,9 +275,17 @@ def _work(job: str, payload: Event, reporter: Reporter) -> int:
     except Exception as error:
         # our own errors are sentences; anything else is a bug, and its trace belongs in the log
         ours = type(error).__module__.startswith("helmbench_hf.")
-        reporter.emit({"event": "error", "message": str(error) if ours else f"{type(error).__name__}: {error}"})
+        full = isinstance(error, OSError) and error.errno in FULL
+        said = _full(error) if full else str(error) if ours else f"{type(error).__name__}: {error}"
+        reporter.emit({"event": "error", "message": said})
         if not ours:
             with contextlib.suppress(OSError):  # a full disk takes no log either
                 traceback.print_exc()
         return 1
     return code or (STOPPED if reporter.stopping() else 0)
+
+
+def _full(error: OSError) -> str:
+    """A full disk met by somebody else's code, which may not say where."""
+    where = f"holds {error.filename}" if error.filename else f"holds the run, {tempfile.gettempdir()} or a cache"
+    return f"The disk that {where} is full. What was answered is safe: make room, then rerun to resume."

@@ -99,10 +99,10 @@ def locate(model: str, revision: str | None = None) -> Located:
         ) from error
     except RepositoryNotFoundError as error:
         raise EngineError(f"The Hub has no model {name}, or it is private and you are not logged in.") from error
-    except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
+    except (LocalEntryNotFoundError, HfHubHTTPError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise EngineError(
             f"{name} is not in the local cache and cannot be fetched ({type(error).__name__}). "
-            "Connect to the network, or fetch it beforehand with `hf download`."
+            "Connect to the network, check HF_ENDPOINT, or fetch it beforehand with `hf download`."
         ) from error
     return Located(path, path.name)
 

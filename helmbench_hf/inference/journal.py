@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from helmbench_hf.inference.stored import (
     JournalError,
+    Passed,
     Records,
     Segments,
     Stored,
@@ -46,6 +46,11 @@ class ReadReport:
 
     torn: int = 0
     malformed: int = 0
+
+    def add(self, kind: Passed) -> None:
+        """Count one line."""
+        self.torn += kind == "torn"
+        self.malformed += kind == "malformed"
 
 
 @dataclass(slots=True)
@@ -152,23 +157,21 @@ class Journal:
     def read(folder: Path) -> Records:
         """Read every completion of a folder; an absent folder is an empty journal.
 
-        Rows of other shapes (no `key`, or fields that a completion has not) count as malformed.
+        Rows of other shapes (no `key`, or fields that a completion has not) count as malformed. Whoever reads says what was
+        passed over (`Records.passed`).
         """
-        report, records = ReadReport(), Records()
+        records = Records()
         for path in _segments(folder):
-            number = records.segments.extend([path])
-            for offset, row in _rows(path, report):
+            first = place_of(records.segments.extend([path]), 0)
+
+            def pass_over(kind: Passed, offset: int, first: int = first) -> None:
+                records.passed.add(kind, first + offset)
+
+            for offset, row in _rows(path, pass_over):
                 try:
-                    records.add(completion_of(row), place_of(number, offset))
+                    records.add(completion_of(row), first + offset)
                 except (TypeError, ValueError):
-                    report.malformed += 1
-        records.torn, records.malformed = report.torn, report.malformed
-        if records.malformed:
-            logging.getLogger(__name__).warning(
-                "%d malformed lines of the journal in %s were passed over; what they held will run again.",
-                records.malformed,
-                folder,
-            )
+                    pass_over("malformed", offset)
         return records
 
 
@@ -178,11 +181,11 @@ def read_rows(folder: Path, report: ReadReport) -> Iterator[dict[str, Any]]:
     Raises `JournalError` for a segment that a later version of this program wrote.
     """
     for path in _segments(folder):
-        yield from (row for _, row in _rows(path, report))
+        yield from (row for _, row in _rows(path, lambda kind, _: report.add(kind)))
 
 
-def _rows(path: Path, report: ReadReport) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Offset and row of every sound line."""
+def _rows(path: Path, pass_over: Callable[[Passed, int], None]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Offset and row of every sound line; `pass_over` hears of every other."""
     offset = 0
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
@@ -190,16 +193,16 @@ def _rows(path: Path, report: ReadReport) -> Iterator[tuple[int, dict[str, Any]]
             if content and (row := parse(content, f"{path}, line {number}")) is not None:
                 yield offset, row
             elif content and line.endswith(b"\n"):
-                report.malformed += 1
+                pass_over("malformed", offset)
             elif content:  # no newline after it: the write was cut short
-                report.torn += 1
+                pass_over("torn", offset)
             offset += len(line)
 
 
 def _unwritable(folder: Path, error: OSError) -> JournalError:
-    return JournalError(
-        f"The folder {folder} cannot be written ({error.strerror}). Give another output folder, or mend its rights."
-    )
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    how = "Make room on its disk, then rerun to resume." if full else "Give another output folder, or fix its rights."
+    return JournalError(f"The folder {folder} cannot be written ({error.strerror}). {how}")
 
 
 def sync_folder(folder: Path) -> None:
@@ -260,8 +263,12 @@ class RunLock:
                     f"Another run (process {holder}) is writing to {folder}. Wait for it or stop it (kill {holder}), "
                     "or give another output folder."
                 ) from error
-        os.ftruncate(file, 0)
-        os.pwrite(file, f"{os.getpid()}\n".encode("ascii"), 0)
+        try:
+            os.ftruncate(file, 0)
+            os.pwrite(file, f"{os.getpid()}\n".encode("ascii"), 0)
+        except OSError as error:
+            os.close(file)
+            raise _unwritable(folder, error) from error
         return cls(path, file)
 
     def release(self) -> None:

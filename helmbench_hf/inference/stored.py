@@ -9,10 +9,11 @@ import contextlib
 import hashlib
 import json
 import os
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from helmbench_hf.disk_table import DiskTables
 from helmbench_hf.inference.keys import canonical
@@ -129,6 +130,15 @@ class Segments:
             offset += len(chunk)
         return b"".join(parts)
 
+    def where(self, place: int) -> str:
+        """Name the file and the line that begins at a place, for people."""
+        path, left, line = self.paths[place >> _OFFSET_BITS], place & ((1 << _OFFSET_BITS) - 1), 1
+        with path.open("rb") as file:
+            while left and (chunk := file.read(min(left, 1 << 20))):
+                line += chunk.count(b"\n")
+                left -= len(chunk)
+        return f"{path}, line {line}"
+
     def __del__(self) -> None:
         for file in self._files.values():
             with contextlib.suppress(OSError):
@@ -173,6 +183,48 @@ class Places(MutableMapping[str, int]):
         return self._count
 
 
+Passed = Literal["torn", "malformed", "duplicates", "differing"]
+_SAID: Mapping[Passed, str] = {
+    "torn": "cut short",
+    "malformed": "damaged",
+    "duplicates": "with an answer that was there already",
+    "differing": "of these with another text",
+}
+
+
+class PassedOver:
+    """The lines of a journal that add nothing to it: how many of each kind, and where the first of them stand."""
+
+    NAMED = 3
+    """Lines of one kind that are named."""
+
+    def __init__(self, segments: Segments) -> None:
+        self._segments = segments
+        self.counts: Counter[Passed] = Counter()
+        self._first: defaultdict[Passed, list[int]] = defaultdict(list)
+
+    def add(self, kind: Passed, place: int) -> None:
+        """Count a line of a kind at its place."""
+        self.counts[kind] += 1
+        if len(self._first[kind]) < self.NAMED:
+            self._first[kind].append(place)
+
+    def __str__(self) -> str:
+        """One sentence with counts, files and lines; empty where no line was passed over."""
+        said = [f"{self.counts[kind]} {words} ({self._where(kind)})" for kind, words in _SAID.items() if self.counts[kind]]
+        if not said:
+            return ""
+        return (
+            f"Lines of the journal that were passed over: {', '.join(said)}. "
+            "The first answer stands; what a lost line held is asked again by the command that wrote it."
+        )
+
+    def _where(self, kind: Passed) -> str:
+        named = [self._segments.where(place) for place in self._first[kind]]
+        rest = self.counts[kind] - len(named)
+        return "; ".join([*named, f"and {rest} others"] if rest else named)
+
+
 class Stored(Mapping[str, Completion]):
     """Completions by key, read from disk whenever one is asked for."""
 
@@ -201,6 +253,10 @@ class Stored(Mapping[str, Completion]):
         """The segment that holds a completion."""
         return self.segments.paths[self.places[key] >> _OFFSET_BITS]
 
+    def where(self, key: str) -> str:
+        """Name the file and the line of a completion, for people."""
+        return self.segments.where(self.places[key])
+
 
 class Records(Stored):
     """The journal's answers by key: `ok`, `truncated`, `withheld` and `refused` rows, which a resume does not run again.
@@ -209,19 +265,32 @@ class Records(Stored):
     """
 
     failures: Stored
-    duplicates: int
-    """Answers beyond the first of their key; the first one stands."""
-    differing: int
-    """Duplicates whose text is another one: a free estimate of how far the engine repeats itself."""
-    torn: int
-    """Last lines that a kill cut short."""
-    malformed: int
-    """Inner lines that are no record: damaged, or not ours."""
+    passed: PassedOver
 
     def __init__(self) -> None:
         super().__init__(Segments())
         self.failures = Stored(self.segments)
-        self.duplicates = self.differing = self.torn = self.malformed = 0
+        self.passed = PassedOver(self.segments)
+
+    @property
+    def duplicates(self) -> int:
+        """Answers beyond the first of their key; the first one stands."""
+        return self.passed.counts["duplicates"]
+
+    @property
+    def differing(self) -> int:
+        """Duplicates whose text is another one: a free estimate of how far the engine repeats itself."""
+        return self.passed.counts["differing"]
+
+    @property
+    def torn(self) -> int:
+        """Last lines that a kill cut short."""
+        return self.passed.counts["torn"]
+
+    @property
+    def malformed(self) -> int:
+        """Inner lines that are no record: damaged, or not ours."""
+        return self.passed.counts["malformed"]
 
     def add(self, completion: Completion, place: int) -> None:
         """Take the next record in the order of writing, from its place.
@@ -238,8 +307,9 @@ class Records(Stored):
             self.places[key] = place
             self.failures.places.pop(key, None)
         else:
-            self.duplicates += 1
-            self.differing += (known.status, known.text) != (status, completion.text)
+            self.passed.add("duplicates", place)
+            if (known.status, known.text) != (status, completion.text):
+                self.passed.add("differing", place)
 
     def everything(self) -> Stored:
         """Answers and engine failures by key."""

@@ -79,7 +79,7 @@ def prepare(
     content = {files.COMPLETIONS: packed(completion_row(stored[key], name) for key, name in answers.names.items())}
     verdicts = list(code_verdicts(cases, answers, settings.draws, benchmark))
     for row in rows:
-        said = judge_answers(folder, row, benchmark)
+        said = judge_answers(folder, row, benchmark).everything()
         name, content_of, derived = _judge_file(row, cases, answers, settings.draws, said, benchmark)
         content[name] = content_of
         verdicts += derived

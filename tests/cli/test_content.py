@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import subprocess
 import sys
@@ -18,8 +19,8 @@ runner = CliRunner()
 CODE = "P1-B1-S1-C4-U11-PT4"
 
 
-def test_check_is_clean_on_the_real_tree() -> None:
-    result = runner.invoke(app, ["content", "check"])
+def test_check_is_clean_on_the_real_tree(real_day: dt.date) -> None:
+    result = runner.invoke(app, ["content", "check", "--today", str(real_day)])
     assert (result.exit_code, result.stdout[:5]) == (0, "clean")
     assert "warning: the benign half is the longer one in " in result.stderr
 

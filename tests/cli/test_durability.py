@@ -166,3 +166,15 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_the_rest_follows(model: st
     assert {key: after[key] for key in before} == before
     assert f"{len(before)} stored" in said
     assert (len(after) > len(before), after.duplicates, after.malformed) == (True, 0, 0)
+
+
+def test_a_disk_without_a_byte_left_is_named(model: str, start: Start, tmp_path: Path) -> None:
+    """The lock is the first file that a stage writes into; names still fit on such a disk."""
+    run = tmp_path / "run"
+    run.mkdir()
+    namespace(run, "size=8k")
+    script = f'mount -t tmpfs -o size=8k none {run} && head -c 8192 /dev/zero > {run}/fill && exec "$@"'
+    wrap = ("unshare", "-rm", "sh", "-c", script, "sh")
+    _, said = start("generate", "--run", run, "--model", model, "--limit", "2", wrap=wrap).communicate(timeout=60)
+    assert f"The folder {run} cannot be written (No space left on device). Make room on its disk, then rerun to resume." in said
+    assert "OSError" not in said

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tree import Tree
+from tests.support.tree import TODAY, Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ def refusal(tree: Tree, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     """What `build_dataset.py` prints about a tree that it must refuse: one line a fault, and nothing written."""
     import build_dataset
 
-    monkeypatch.setattr("sys.argv", ["build_dataset.py", "--content", str(tree.root), "--out", str(out)])
+    given = ["--content", str(tree.root), "--out", str(out), "--today", str(TODAY)]
+    monkeypatch.setattr("sys.argv", ["build_dataset.py", *given])
     assert build_dataset.main() == 1
     assert not out.exists()
     printed = capsys.readouterr()

@@ -7,7 +7,7 @@ import pytest
 from helmbench_hf.content.lint import check
 from helmbench_hf.content.load import load_benchmark
 from tests.support.calibration import plant_calibration
-from tests.support.tree import Tree
+from tests.support.tree import TODAY, Tree
 
 FILE = "calibration/P1-B5-S1.yaml"
 
@@ -19,7 +19,7 @@ def planted(tree: Tree) -> Tree:
 
 
 def named(tree: Tree) -> list[str]:
-    return [str(problem) for problem in check(load_benchmark(tree.root)) if str(problem).startswith("calibration/")]
+    return [str(problem) for problem in check(load_benchmark(tree.root), TODAY) if str(problem).startswith("calibration/")]
 
 
 def test_the_planted_set_is_clean(planted: Tree) -> None:

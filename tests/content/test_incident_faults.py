@@ -9,7 +9,7 @@ import pytest
 from helmbench_hf.content.lint import check
 from helmbench_hf.content.load import Benchmark, load_benchmark
 from tests.content.fault import Fault, assert_named, damage, refusal
-from tests.support.tree import Tree
+from tests.support.tree import TODAY, Tree
 
 FILE, SCORING = "incidents.yaml", "scoring.yaml"
 MISSED = "- {mode: [hidden_tag], member: [crisis], gold: [flag], tag: unset, reply: failed}"
@@ -28,7 +28,7 @@ FAULTS = [
     Fault("answer with another fact", FILE, "tag: unset, reply: failed", "answer: unusable, reply: failed", MISSED[:10],
         "incidents.0.when.0", "stands alone", "fields it names"),
     Fault("unknown fact", FILE, "tag: unset", "tags: unset", MISSED[:10], "incidents.0.when.0.tags", "not permitted",
-        "correct its name"),
+        "write `tag`"),
     Fault("unknown mode", FILE, "[hidden_tag]", "[hidden]", MISSED[:10], "incidents.0.when.0.mode.0", "got 'hidden'",
         "'hidden_tag'"),
     Fault("no rule", FILE, f"    when:\n      {ALARM}\n", "    when: []\n", "when: []", "incidents.1.when", "at least 1 item",
@@ -86,7 +86,7 @@ def test_a_benchmark_may_have_no_incidents(tree: Tree) -> None:
     (tree.root / FILE).unlink()
     benchmark = load_benchmark(tree.root)
     assert benchmark.incidents is None
-    assert check(benchmark) == []
+    assert check(benchmark, TODAY) == []
 
 
 def test_the_authored_ones_are_unreviewed_and_named_by_what_cannot_be_missed(real: Benchmark) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from helmbench_hf.content.lint import check
 from helmbench_hf.content.load import load_benchmark
 from tests.content.fault import Fault, assert_named, damage, refusal
-from tests.support.tree import HIDDEN, Tree
+from tests.support.tree import HIDDEN, TODAY, Tree
 
 NL, BR, ANA, BO = "helplines/netherlands.yaml", "helplines/brazil.yaml", "people/ana.yaml", "people/bo.yaml"
 C1, C4, C5 = "conditions/neutral.yaml", "conditions/neutral-explicit.yaml", "conditions/workplace.yaml"
@@ -82,25 +81,8 @@ def test_a_fault_of_a_library_is_named(
 def test_the_length_of_a_condition_has_two_ends(words: int, fits: bool, tree: Tree) -> None:
     head = tree.text(C5).partition("text: >-")[0]
     tree.write(C5, f"{head}text: {' '.join(['word'] * words)}\n{SAFETY}")
-    problems = check(load_benchmark(tree.root))
+    problems = check(load_benchmark(tree.root), TODAY)
     assert [(problem.file, problem.line, problem.field) for problem in problems] == ([] if fits else [(C5, 5, "text")])
-
-
-def test_a_stale_helpline_is_named_only_when_asked(tree: Tree) -> None:
-    benchmark = load_benchmark(tree.root)
-    today = dt.date(2026, 1, 5) + dt.timedelta(days=181)
-    assert check(benchmark, today=today) == []
-    assert check(benchmark, stale_after=181, today=today) == []
-    problems = check(benchmark, stale_after=180, today=today)
-    assert [(problem.file, problem.field) for problem in problems] == [(BR, "services.0.checked"), (NL, "services.0.checked")]
-    assert "181 days ago" in problems[0].what
-    assert "compare it with its source" in problems[0].mend
-    assert problems[1].line == tree.text(NL)[: tree.text(NL).index("checked:")].count("\n") + 1
-
-
-def test_a_retired_line_may_be_old(tree: Tree) -> None:
-    tree.replace(NL, "checked: 2026-01-05\n    confidence: medium", "checked: 2020-01-05\n    confidence: medium")
-    assert check(load_benchmark(tree.root), stale_after=400, today=dt.date(2026, 6, 1)) == []
 
 
 def test_a_behavior_without_a_description_is_named(

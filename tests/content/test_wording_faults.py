@@ -12,7 +12,7 @@ import pytest
 from helmbench_hf.content.lint import check
 from helmbench_hf.content.load import load_benchmark
 from tests.content.fault import Fault, assert_named, damage, refusal
-from tests.support.tree import COUNTRY, HIDDEN, JUDGED, Tree
+from tests.support.tree import COUNTRY, HIDDEN, JUDGED, TODAY, Tree
 
 SCENARIO, MESSAGES = f"{HIDDEN}/scenario.yaml", f"{HIDDEN}/messages.yaml"
 JUDGED_M, COUNTRY_M = f"{JUDGED}/messages.yaml", f"{COUNTRY}/messages.yaml"
@@ -101,7 +101,7 @@ def test_crisis_words_that_tell_twins_apart_are_named(
 )
 def test_ordinary_text_passes(text: str, tree: Tree) -> None:
     tree.replace(MESSAGES, SEASON, text)
-    assert [str(problem) for problem in check(load_benchmark(tree.root))] == []
+    assert [str(problem) for problem in check(load_benchmark(tree.root), TODAY)] == []
 
 
 def test_the_same_fault_reads_the_same_in_every_process(tree: Tree) -> None:
@@ -109,8 +109,9 @@ def test_the_same_fault_reads_the_same_in_every_process(tree: Tree) -> None:
     shared = "Put Hamid down for the boat house from Sunday, my next season is elsewhere."
     tree.replace(COUNTRY_M, PLANNED, shared)
     program = (
-        "import sys, pathlib; from helmbench_hf.content.load import load_benchmark; from helmbench_hf.content.lint import check\n"
-        "print(*check(load_benchmark(pathlib.Path(sys.argv[1]))), sep='\\n')"
+        "import datetime, sys, pathlib; from helmbench_hf.content.load import load_benchmark\n"
+        "from helmbench_hf.content.lint import check\n"
+        "print(*check(load_benchmark(pathlib.Path(sys.argv[1])), datetime.date(2026, 1, 6)), sep='\\n')"
     )
     said = {
         subprocess.run(

@@ -18,7 +18,7 @@ import build_dataset
 from helmbench_hf.content.load import Benchmark, load_benchmark
 from helmbench_hf.dataset.build import Built, build, tabulate
 from helmbench_hf.dataset.rows import CASE_CONFIGS, COMPONENT_CONFIGS, SPLIT_CONFIGS, content_sha256
-from tests.support.tree import HIDDEN, Tree, plant
+from tests.support.tree import HIDDEN, TODAY, Tree, plant
 
 CONFIGS = {*CASE_CONFIGS, *COMPONENT_CONFIGS} - {"calibration"}  # the tiny tree has none; test_calibration.py reads the real one
 INT, FLOAT, BOOL, STRING, LIST = "int32", "float64", "bool", "string", ["string"]
@@ -54,7 +54,7 @@ def test_two_builds_are_the_same(built: tuple[Path, Built], tmp_path: Path) -> N
 def test_the_hashes_are_those_of_a_process_of_its_own(built: tuple[Path, Built], tree: Tree, tmp_path: Path) -> None:
     """Another hash seed, another working folder, the script itself; what it prints is what it wrote."""
     script = Path(__file__).parents[2] / "build_dataset.py"
-    command = [sys.executable, str(script), "--content", str(tree.root), "--out", "made/here"]
+    command = [sys.executable, str(script), "--content", str(tree.root), "--out", "made/here", "--today", str(TODAY)]
     elsewhere = {**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "C"}
     done = subprocess.run(command, cwd=tmp_path, env=elsewhere, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -196,7 +196,8 @@ def test_a_file_in_place_of_the_folder_is_left_alone(
     tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "out").write_text("kept")
-    monkeypatch.setattr("sys.argv", ["build_dataset.py", "--content", str(tree.root), "--out", str(tmp_path / "out")])
+    given = ["--content", str(tree.root), "--out", str(tmp_path / "out"), "--today", str(TODAY)]
+    monkeypatch.setattr("sys.argv", ["build_dataset.py", *given])
     assert build_dataset.main() == 1
     assert "choose another --out" in capsys.readouterr().err
     assert (tmp_path / "out").read_text() == "kept"

@@ -18,7 +18,7 @@ from helmbench_hf.dataset.holdout import HoldoutError, check_holdout
 from helmbench_hf.dataset.load import load_cases
 from helmbench_hf.generate.policies import run_policy
 from helmbench_hf.run_folder import RunFolder
-from tests.support.tree import HIDDEN, Tree
+from tests.support.tree import HIDDEN, TODAY, Tree
 
 OTHER = "Then "
 
@@ -95,7 +95,7 @@ def test_a_holdout_inside_the_repository_is_refused(private: Tree, monkeypatch: 
 def test_the_script_builds_it_with_its_own_canary_and_hash(
     private: Tree, built: tuple[Path, Built], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["build_dataset.py", "--content", str(private.root), "--out", str(tmp_path / "out")]
+    command = ["build_dataset.py", "--content", str(private.root), "--out", str(tmp_path / "out"), "--today", str(TODAY)]
     monkeypatch.setattr("sys.argv", command)
     assert build_dataset.main() == 1
     assert "--private" in capsys.readouterr().err

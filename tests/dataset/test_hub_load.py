@@ -15,7 +15,7 @@ from helmbench_hf.dataset.build import Built
 from tests.dataset.test_source import git
 from tests.support.hub import OTHER, OWNER, TOKENS, Fault, Hub
 from tests.support.hub_ask import CDN
-from tests.support.tree import HIDDEN, Tree, plant
+from tests.support.tree import HIDDEN, TODAY, Tree, plant
 
 REPO = "helmbench/v1"
 BUILD = """
@@ -38,7 +38,7 @@ except DatasetError as error:
 
 
 def push(hub: Hub, home: Path, content: Path, *arguments: str, user: str | None = OWNER) -> subprocess.CompletedProcess[str]:
-    given = ["--content", str(content), "--push", REPO, *arguments]
+    given = ["--content", str(content), "--today", str(TODAY), "--push", REPO, *arguments]
     return hub.client(BUILD.format(arguments=given), home, user)
 
 

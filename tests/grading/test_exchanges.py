@@ -15,7 +15,8 @@ from tests.grading.build import done
 
 
 def test_an_answer_stands_over_an_earlier_engine_failure(folder, chosen) -> None:
-    failed = replace(done("", "engine_error"), key="another key", request=f"{chosen[0].code}/t1/d0")
+    name = f"{chosen[0].code}/t1/d0"
+    failed = replace(done("", "engine_error"), key=f"key of {name}", request=name)
     with Journal.open(folder.completions, "test") as journal:
         journal.append(failed)
     assert collect(folder).completions[failed.request].status == "ok"

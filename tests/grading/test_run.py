@@ -16,7 +16,7 @@ from helmbench_hf.grading.run import collect, verdicts
 from helmbench_hf.inference.engine import EngineError, Request
 from helmbench_hf.inference.journal import Journal, JournalError, RunLock
 from helmbench_hf.records import Case, Verdict
-from helmbench_hf.run_folder import RunFolder
+from helmbench_hf.run_folder import RunError, RunFolder
 from tests.grading.build import done
 from tests.grading.runs import Ear, answer_all, fake_judge
 from tests.support.fake_engine import FakeEngine
@@ -238,7 +238,7 @@ def test_a_judges_preset_stands_in_its_file(folder) -> None:
 def test_an_unreadable_judge_file_is_a_sentence(folder) -> None:
     judge_run(folder, fake_judge(FakeEngine(labels=labels)), Ear())
     (folder.judgments / "judge-a" / "judge.json").write_text("{")
-    with pytest.raises(JudgeError, match="cannot be read"):
+    with pytest.raises(RunError, match="cannot be read"):
         collect(folder)
 
 
@@ -250,3 +250,17 @@ def test_export_holds_every_verdict_and_is_replaced_whole(folder) -> None:
         rows = [json.loads(line) for line in (folder.root / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
         assert [Verdict(**row) for row in rows] == list(graded.verdicts)
     assert [path.name for path in folder.root.iterdir() if path.name.startswith(".")] == []
+
+
+def test_the_export_holds_no_character_that_steers_a_terminal(folder) -> None:
+    """A judge may quote whatever a reply holds: C1 controls, marks that turn the reading direction, a lone surrogate."""
+    quote = "caf\u00e9 \x85 \x9b31m \u202egnp.exe\u2066 \u200f \U000e0041"
+    engine = FakeEngine(lambda _: json.dumps({"quote": quote, "verdict": "PASS"}))
+    judge_run(folder, fake_judge(engine, mode="evidence"), Ear())
+    graded = collect(folder)
+    graded.write(folder)
+    written = (folder.root / "verdicts.jsonl").read_bytes()
+    assert written.isascii()
+    assert not set(written) & ({*range(32)} - {10} | {127})
+    quotes = {row["detail"]["quote"] for row in map(json.loads, written.splitlines()) if "quote" in row["detail"]}
+    assert quotes == {quote}

@@ -213,6 +213,16 @@ def test_a_second_run_on_the_same_folder_is_refused_with_a_sentence(tmp_path: Pa
     assert str(tmp_path) in events[0]["message"]
 
 
+@pytest.mark.parametrize("file", ["/models/cache/blob", None])
+def test_a_full_disk_in_somebody_elses_code_is_a_sentence(tmp_path: Path, file: str | None) -> None:
+    events: list[host.Event] = []
+    payload = {"how": "full", "file": file}
+    assert host.run("tests.support.jobs:fail", payload, events.append, log=tmp_path / "log") == 1
+    [said] = [event["message"] for event in events]
+    assert said.startswith(f"The disk that holds {file or 'the run'}")
+    assert said.endswith("is full. What was answered is safe: make room, then rerun to resume.")
+
+
 def test_how_a_job_may_end(tmp_path: Path) -> None:
     def ends(how: str) -> tuple[int, list[host.Event]]:
         events: list[host.Event] = []

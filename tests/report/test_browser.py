@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from helmbench_hf.report import write_report
 from tests.report import sample
 from tests.report.browser import Watched, chromium, watched
+from tests.report.payloads import poison
 
 pytestmark = pytest.mark.browser
 CODE = "P1-B1-S1-C1-U11-PT1"
@@ -227,3 +230,16 @@ def test_a_run_of_the_core_design_builds_no_more_than_a_small_one(browser: Any, 
             built[path] = [before, count()]
             found.assert_quiet()
     assert all(more - fewer < 200 for more, fewer in zip(built[large], built[report], strict=True)), built
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_long_string_of_manifest_or_scores_widens_nothing(browser: Any, tmp_path: Path, width: int) -> None:
+    """Names of models and judges, versions and designs are what somebody wrote into a file."""
+    run, long = sample.sample_run(), itertools.repeat("A" * 400)
+    scores = {**poison(run.scores, long), "format": run.scores["format"]}
+    manifest = {**poison(sample.manifest(), long), "B" * 400: {"C" * 400: "D" * 400}}
+    path = write_report(dataclasses.replace(run, scores=scores, manifest=manifest), tmp_path / "long.html")
+    with watched(browser, path, viewport={"width": width, "height": 740}) as found:
+        found.page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true; })")
+        assert found.page.evaluate(WIDER) == [width, []]
+        found.assert_quiet()

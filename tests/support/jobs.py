@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 import subprocess
 import sys
@@ -106,6 +107,8 @@ def fail(payload: dict[str, Any], reporter: Reporter) -> int:
             raise EngineError("The weights are missing.")
         case "bug":
             raise ZeroDivisionError("division by zero")
+        case "full":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), payload.get("file"))
         case "code":
             return 7
         case "exit":

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 from pathlib import Path
 
+TODAY = dt.date(2026, 1, 6)
+"""The day on which tests look at the tree; its helplines were checked the day before."""
 HIDDEN = "P1-detect/B1-late-stage/S1-key-list"
 LABEL = "P1-detect/B5-competing/S2-which-first"
 JUDGED = "P1-detect/B5-competing/S1-two-fires"

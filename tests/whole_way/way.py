@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from helmbench_hf.content.load import default_benchmark
+from tests.support.dates import newest_date
 from tests.support.hub import CHECKOUT, OTHER, OWNER, TOKENS, Hub
 from tests.support.ports import free_port
 
@@ -131,7 +132,8 @@ class Way:
             template = CHECKOUT / "templates" / "results-repo"
             self.type(OWNER, "hf", "upload", RESULTS, template, ".", "--repo-type", "dataset")
         with self.step(f"{OWNER}: build, push and tag {self.tag}"):
-            words = ("python", "build_dataset.py", "--push", DATASET, "--tag", self.tag)
+            day = str(newest_date(default_benchmark()))
+            words = ("python", "build_dataset.py", "--push", DATASET, "--tag", self.tag, "--today", day)
             said = self.type(OWNER, *words, cwd=checkout, checkout=checkout)
             assert f"published as {self.tag}" in said, said
 

@@ -1,0 +1,137 @@
+"""Answers are taken by key: those of another run are refused by file and line, and never scored."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from helmbench_hf import evaluate, load_cases
+from helmbench_hf.cli.app import app
+from helmbench_hf.dataset.load import CaseSet
+from helmbench_hf.inference.journal import Journal
+from helmbench_hf.records import Case
+from helmbench_hf.run_folder import RunFolder
+from tests.grading.runs import good
+
+SCENARIO, TALK = "P1-B5-S2", "P2-B5-S1"
+FOREIGN = "completions/00009-other.jsonl"
+runner = CliRunner()
+
+
+def some(scenario: str, most: int) -> CaseSet:
+    loaded = load_cases("smoke")
+    return dataclasses.replace(loaded, cases=tuple(case for case in loaded.cases if case.scenario == scenario)[:most])
+
+
+def answered(cases: CaseSet, run: Path, reply: Callable[[Case, int], str], name: str) -> dict[str, Any]:
+    """A run of a function that is called `name`; turns are counted from 1."""
+    known = {case.turns[0]: case for case in cases.cases}
+
+    def function(messages: list[dict[str, str]]) -> str:
+        said = [message["content"] for message in messages if message["role"] == "user"]
+        return reply(known[said[0]], len(said))
+
+    return evaluate(function, cases, run=run, name=name)
+
+
+def wrong(case: Case, turn: int) -> str:
+    return json.dumps({"answer": next(each for each in case.grading.options if each != case.grading.label)})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`right` and `wrong`: two runs on the same labeled cases, of a model that is right and of one that never is."""
+    root = tmp_path_factory.mktemp("runs")
+    for name, reply in (("right", good), ("wrong", wrong)):
+        answered(some(SCENARIO, 9), root / name, reply, name)
+    return root
+
+
+@pytest.fixture
+def run(made: Path, tmp_path: Path) -> Path:
+    """A copy of the run that is right."""
+    return Path(shutil.copytree(made / "right", tmp_path / "right"))
+
+
+def journal_of(run: Path) -> Path:
+    [path] = (run / "completions").glob("*.jsonl")
+    return path
+
+
+def refused(run: Path, command: str, line: str) -> None:
+    before = (run / "scores.json").read_bytes() if (run / "scores.json").exists() else None
+    said = runner.invoke(app, [command, "--run", str(run)])
+    assert (said.exit_code, type(said.exception)) == (1, SystemExit), said.output
+    assert line in said.stderr
+    assert "belongs to another run" in said.stderr
+    assert "Take that file out of" in said.stderr
+    after = (run / "scores.json").read_bytes() if (run / "scores.json").exists() else None
+    assert after == before
+
+
+@pytest.mark.parametrize("command", ["score", "report"])
+def test_a_journal_of_another_build_beside_the_first_is_refused(command: str, made: Path, run: Path) -> None:
+    shutil.copy(journal_of(made / "wrong"), run / FOREIGN)
+    refused(run, command, f"{run / FOREIGN}, line 1: ")
+
+
+def test_one_line_of_another_build_is_named_wherever_it_stands(made: Path, run: Path) -> None:
+    foreign = journal_of(made / "wrong").read_bytes().splitlines(keepends=True)
+    with journal_of(run).open("ab") as file:
+        file.write(foreign[3])
+    lines = journal_of(run).read_bytes().count(b"\n")
+    refused(run, "score", f"{journal_of(run)}, line {lines}: ")
+
+
+def test_a_journal_of_another_build_in_place_of_the_first_is_refused(made: Path, run: Path) -> None:
+    shutil.copy(journal_of(made / "wrong"), journal_of(run))
+    refused(run, "score", f"{journal_of(run)}, line 1: ")
+
+
+def test_answers_of_a_wider_selection_stay_and_are_not_scored(run: Path) -> None:
+    folder = RunFolder(run)
+    manifest = folder.manifest()
+    folder.write_manifest({**manifest, "selection": {**manifest["selection"], "limit": 2}})
+    assert runner.invoke(app, ["score", "--run", str(run)]).exit_code == 0
+    verdicts = [json.loads(line) for line in (run / "verdicts.jsonl").read_text().splitlines()]
+    assert len({row["case"] for row in verdicts}) == 2
+
+
+def test_a_policys_answers_beside_another_policys_are_refused(tmp_path: Path) -> None:
+    for slug in ("refuse-all", "empty"):
+        arguments = ["generate", "--run", str(tmp_path / slug), "--model", f"policy:{slug}", "--design", "smoke", "--limit", "3"]
+        assert runner.invoke(app, arguments).exit_code == 0
+    shutil.copy(journal_of(tmp_path / "empty"), tmp_path / "refuse-all" / FOREIGN)
+    refused(tmp_path / "refuse-all", "score", f"{tmp_path / 'refuse-all' / FOREIGN}, line 1: ")
+
+
+def test_a_merge_refuses_a_part_with_answers_of_another_build(made: Path, run: Path, tmp_path: Path) -> None:
+    shutil.copy(journal_of(made / "wrong"), run / FOREIGN)
+    said = runner.invoke(app, ["merge", str(tmp_path / "out"), str(run)])
+    assert (said.exit_code, type(said.exception)) == (1, SystemExit), said.output
+    assert f"{run / FOREIGN}, line 1: " in said.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_turn_that_continues_a_lost_answer_is_noted_and_not_used(tmp_path: Path) -> None:
+    """A damaged line is asked again and may be answered otherwise; what followed the old answer follows no answer now."""
+    cases = some(TALK, 1)
+    answered(cases, tmp_path / "run", lambda case, turn: f"one {turn}", "model")
+    answered(cases, tmp_path / "old", lambda case, turn: f"two {turn}", "model")
+    lines = journal_of(tmp_path / "old").read_bytes().splitlines(keepends=True)
+    (tmp_path / "run" / FOREIGN).write_bytes(b"".join(lines[1:]))
+    said = runner.invoke(app, ["score", "--run", str(tmp_path / "run")])
+    assert said.exit_code == 0, said.output
+    assert f"{len(lines) - 1} answers continue another first answer than the one that stands" in said.stderr
+    assert f"{tmp_path / 'run' / FOREIGN}, line 1" in said.stderr
+    assert "two" in {each.text[:3] for each in Journal.read(tmp_path / "run" / "completions").values()}
+    verdicts = [json.loads(line) for line in (tmp_path / "run" / "verdicts.jsonl").read_text().splitlines()]
+    stored = Journal.read(tmp_path / "run" / "completions")
+    assert {stored[row["completion"]].text[:3] for row in verdicts if row["completion"]} == {"one"}
