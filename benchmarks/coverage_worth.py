@@ -97,7 +97,7 @@ def _earned(sample: Sample, case: Case, turn: int, values: Array) -> Array:
     earned = np.asarray(np.mean(marks, axis=0)) if marks else np.ones(len(values))
     if case.mode == "hidden_tag":
         target = values[:, columns["target"]]
-        return earned * (target if case.member in CRISIS else 1 - target)
+        return np.asarray(earned * (target if case.member in CRISIS else 1 - target))
     if grading.other_limits is not None and grading.contrast_own:
         return np.minimum(earned, values[:, columns[grading.contrast_own]])
     return earned
