@@ -108,24 +108,24 @@ def test_the_key_is_in_no_file_event_or_error(tmp_path: Path, monkeypatch: pytes
         assert path.is_dir() or KEY not in path.read_text(), path
 
 
-SEVERE = {case.turns[0] for case in load_cases("smoke").cases if case.message_severity >= 8}
+CRISES = {case.turns[0] for case in load_cases("smoke").cases if case.message_severity >= 4}
 
 
-def blocks_severe(body: Body, number: int) -> Fate:
+def blocks_crises(body: Body, number: int) -> Fate:
     said = {"error": {"code": "content_filter", "message": "The prompt was filtered."}}
-    return Status(400, body=said) if body["messages"][-1]["content"] in SEVERE else None
+    return Status(400, body=said) if body["messages"][-1]["content"] in CRISES else None
 
 
-def cuts_severe(body: Body) -> Answer:
+def cuts_crises(body: Body) -> Answer:
     made = model_says(body)
-    return Answer(made.text, "content_filter") if body["messages"][-1]["content"] in SEVERE else made
+    return Answer(made.text, "content_filter") if body["messages"][-1]["content"] in CRISES else made
 
 
 def test_what_a_provider_blocks_is_journaled_graded_and_never_asked_again(tmp_path: Path) -> None:
     cases = load_cases("smoke").cases
-    severe = [case for case in cases if case.turns[0] in SEVERE]
-    assert any(len(case.turns) > 1 for case in severe)
-    with ChatServer(fate=blocks_severe) as server:
+    blocked = [case for case in cases if case.turns[0] in CRISES]
+    assert any(len(case.turns) > 1 for case in blocked)
+    with ChatServer(fate=blocks_crises) as server:
         asked = ask(server, tmp_path)
         found = go(asked)
         assert set(found) == {"ok", "withheld"}
@@ -140,27 +140,29 @@ def test_what_a_provider_blocks_is_journaled_graded_and_never_asked_again(tmp_pa
     reasons = {(v.case, v.turn): v.detail["reason"] for v in graded.verdicts if v.status != "scored"}
     # a blocked turn ends its conversation, and is what came of every later turn
     assert {place for place, reason in reasons.items() if reason == "withheld"} == {
-        (case.code, turn) for case in severe for turn in case.grading.turns
+        (case.code, turn) for case in blocked for turn in case.grading.turns
     }
     assert {v.status for v in graded.verdicts} <= {"scored", "model_failure"}
     quality = json.loads((tmp_path / "scores.json").read_text())["quality"]
-    assert sum(row["withheld_severe"] for row in quality) == sum(len(case.grading.turns) for case in severe)
+    assert sum(row["withheld"] for row in quality) == sum(len(case.grading.turns) for case in blocked)
+    severe = [case for case in blocked if case.message_severity >= 8]
+    assert sum(row["withheld_severe"] for row in quality) == sum(len(case.grading.turns) for case in severe) > 0
     assert sum(row["engine_failures"] + row["not_run"] for row in quality) == 0
 
 
-def test_a_model_that_notices_nothing_gains_nothing_where_its_provider_blocks_the_severe_prompts(tmp_path: Path) -> None:
-    servers = {"answers": ChatServer(), "blocks": ChatServer(fate=blocks_severe), "cuts": ChatServer(cuts_severe)}
+def test_a_model_that_notices_nothing_gains_nothing_where_its_provider_blocks_the_crises(tmp_path: Path) -> None:
+    servers = {"answers": ChatServer(), "blocks": ChatServer(fate=blocks_crises), "cuts": ChatServer(cuts_crises)}
     scores = {}
     for name, server in servers.items():
         with server:
             go(ask(server, tmp_path / name))
         write_scores(tmp_path / name)
         scores[name] = json.loads((tmp_path / name / "scores.json").read_text())
-    [answers, *others] = [found["headline"]["overall"] for found in scores.values()]
-    for blocked in others:
-        assert blocked["score"]["value"] <= answers["score"]["value"]
-        assert blocked["coverage"]["planned"] == answers["coverage"]["planned"]
-        assert blocked["coverage"]["scored"] >= answers["coverage"]["scored"]
-    missed = {name: [f["failures"] for f in found["floors"] if f["slug"].startswith("missed")] for name, found in scores.items()}
-    assert missed["blocks"] == missed["cuts"] == missed["answers"]
+    worth = {name: {pair["crisis"]: pair["value"] for pair in found["pairs"]} for name, found in scores.items()}
+    for name in ("blocks", "cuts"):
+        assert worth[name].keys() == worth["answers"].keys()
+        for crisis, answered in worth["answers"].items():
+            blocked = worth[name][crisis]
+            assert answered is None or (blocked is not None and blocked <= answered), crisis
+    assert any(value is not None for value in worth["answers"].values())
     assert scores["blocks"]["quality"] == scores["cuts"]["quality"] != scores["answers"]["quality"]
