@@ -6,6 +6,7 @@ scenarios like it, so two settings: the others vary as it does, or far less (nea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from coverage_worth import pair_values
 
 from helmbench_hf.scoring import differences, intervals
 from helmbench_hf.scoring.compare import ERROR
-from helmbench_hf.scoring.differences import Cells
+from helmbench_hf.scoring.differences import Cells, Pieces
 from helmbench_hf.scoring.result import to_json
 from helmbench_hf.scoring.run import score
 
@@ -33,7 +34,8 @@ def template(sample: Sample) -> dict[str, Any]:
 
 
 def few_messages(sample: Sample, replicates: int, seed: int) -> dict[str, Any]:
-    """Percent of single tests at 5%, and at the level that Holm's first step asks of one of 29 rows, by number of messages."""
+    """Percent of single tests at 5%, and at the level that Holm's first step asks of one of 29 rows, by number of messages; and
+    percent of whole comparisons, with all messages, that call any row below overall different."""
     run = template(sample)
     return {
         name: {
@@ -56,16 +58,33 @@ def _false_positives(
     mine = np.array([at for at, code in enumerate(cells.codes) if code in meaning])
     names = sorted(set(meaning.values()))
     which = np.array([names.index(meaning[cells.codes[at]]) for at in mine])
-    found = {}
+    found = {"whole comparison": {"any row": _any_row(run, cells, gaps)}}
     for number in (each for each in MESSAGES if each <= len(names)):
         kept = np.argsort(rng.random((replicates, len(names))), axis=1) < number
         few = gaps.copy()
         few[:, mine] = np.where(kept[:, which], gaps[:, mine], np.nan)
-        estimates = differences.combined(cells, differences.pieces(cells, few), [cells.behaviors.index(behavior)])
-        values = np.array([1.0 if (p := intervals.p_value(each)) is None else p for each in estimates])
+        values = _values(cells, differences.pieces(cells, few), [cells.behaviors.index(behavior)], 0)
         levels = {"at 5%": ERROR, "at Holm's first step": ERROR / ROWS}
         found[str(number)] = {name: 100 * float(np.mean(values <= level)) for name, level in levels.items()}
     return found
+
+
+def _values(cells: Cells, pieces: Pieces, behaviors: Sequence[int], minimum: int) -> Array:
+    """The p of these behaviors together in every replicate; 1 where there is none, NaN below the minimum of messages."""
+    found = differences.combined(cells, pieces, behaviors)
+    if found[0].n_meanings < minimum:
+        return np.full(len(found), np.nan)
+    return np.array([1.0 if (p := intervals.p_value(each)) is None else p for each in found])
+
+
+def _any_row(run: dict[str, Any], cells: Cells, gaps: Array) -> float:
+    """Holm calls a row different wherever its smallest p, times the number of tests, is at most 5%."""
+    pieces, minimum = differences.pieces(cells, gaps), run["provenance"]["minimum_messages"]
+    codes = [group["code"] for group in (*run["pillars"], *run["behaviors"])]
+    inside = [[at for at, behavior in enumerate(cells.behaviors) if f"{behavior}-".startswith(f"{code}-")] for code in codes]
+    rows = np.array([_values(cells, pieces, behaviors, minimum) for behaviors in inside])
+    tested = rows[~np.isnan(rows[:, 0])]
+    return 100 * float(np.mean(tested.min(axis=0) * len(tested) <= ERROR))
 
 
 def _gaps(sample: Sample, cells: Cells, world: World, replicates: int, rng: np.random.Generator) -> Array:
