@@ -26,7 +26,7 @@ from helmbench_hf.scoring.ranks import board
 from helmbench_hf.scoring.result import Estimate
 
 RANKS = "ranks"
-_HEAVY = ("quality", "agreement", "incidents", "ladders", "vetoes", "cells", "repeats", "indices")
+_HEAVY = ("agreement", "incidents", "ladders", "vetoes", "cells", "repeats", "indices")
 """Parts of the scores that only a run's own report shows."""
 _PAIR = ("scenario", "crisis", "headline", "weight", "meaning", "value")
 Policies = Callable[[str], Sequence[Policy]]
