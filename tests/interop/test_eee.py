@@ -36,7 +36,7 @@ def test_a_record_is_valid_and_says_what_the_scores_say(submission: Submission) 
     overall = scores["headline"]["overall"]
     groups = {group["code"]: group for group in (overall, *scores["pillars"], *scores["behaviors"])}
     assert set(results) == {code for code, group in groups.items() if group["score"]["value"] is not None}
-    assert len(results) > 10
+    assert results
     for code, result in results.items():
         score, said = groups[code]["score"], result["score_details"]
         assert said["score"] == pytest.approx(100 * score["value"])

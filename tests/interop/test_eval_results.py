@@ -32,7 +32,7 @@ def made(submission: Submission) -> Submission:
     dataset = manifest.dataset.model_copy(update={"design": "core", "id": "helmbench/v1", "sha": "cd" * 20})
     scores = copy.deepcopy(dict(submission.scores))
     scores["headline"]["printed"] = 41.257
-    scores["headline"]["overall"]["weight_scored"] = scores["headline"]["overall"]["weight"]
+    scores["headline"]["overall"]["score"] |= {"value": 0.41257, "low": 0.35, "high": 0.47, "note": ""}
     return Submission(manifest.model_copy(update={"model": model, "dataset": dataset}), submission.content, scores)
 
 
@@ -83,11 +83,9 @@ def test_a_number_that_means_nothing_on_a_models_page_is_refused(made: Submissio
     folder = made.manifest.model.model_copy(update={"commit": ""})
     with pytest.raises(RunError, match="not named by a commit of the Hub"):
         eval_results(Submission(made.manifest.model_copy(update={"model": folder}), made.content, made.scores))
-    with pytest.raises(RunError, match="is taken for the whole"):
-        eval_results(changed(made, printed=None))
-    overall = {**made.scores["headline"]["overall"], "weight_scored": 99}
-    with pytest.raises(RunError, match="covers 99 of 100 points"):
-        eval_results(changed(made, overall=overall))
+    reason = submission.scores["headline"]["overall"]["score"]["note"]
+    with pytest.raises(RunError, match=f"this run has no composite: {reason}; finish it"):
+        eval_results(changed(made, printed=None, overall=submission.scores["headline"]["overall"]))
 
 
 def test_one_pull_request_on_the_models_own_repository(hub: Hub, made: Submission) -> None:

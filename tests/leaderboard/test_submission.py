@@ -194,11 +194,11 @@ def test_two_judges_and_several_draws(checkpoint: Path, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         run = made.run(tmp_path / "run", checkpoint, patch, temperature=0.7, draws=2)
         made.judge(run, checkpoint, "judge-b", "evidence")
-    submission = prepare(run, panel="majority")
+    submission = prepare(run, panel="worst")
     report = made.checked(submission.write(tmp_path / "out"))
     assert report.accepted, report.reasons
     assert [judge.mode for judge in submission.manifest.judges] == ["fast", "evidence"]
-    assert submission.scores["provenance"]["panel"] == "majority"
+    assert submission.scores["provenance"]["panel"] == "worst"
 
 
 def test_the_commands(run: Path, tmp_path: Path) -> None:
