@@ -45,7 +45,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            value, kind = getattr(self, each.name), type(each.default)
+            value = getattr(self, each.name)
+            kind: type = type(each.default)
             number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
             if not (isinstance(value, bool) if kind is bool else number and (kind is float or isinstance(value, int))):
                 raise ValueError(f"{each.name} is {KINDS[kind]}, not {value!r}; give it as --set {each.name}=VALUE")

@@ -86,9 +86,9 @@ LOOKS = {
         lambda tree: tree.replace("incidents.yaml", "review: unreviewed", f"review: {REVIEWED}"), None, lambda row: False
     ),
     "helpline": Look(
-        lambda tree: tree.replace("helplines/brazil.yaml", "checked: 2026-01-05", "checked: 2026-02-06"),
+        lambda tree: tree.replace("helplines/brazil.yaml", "checked: 2026-01-05", "checked: 2026-01-06"),
         "helplines",
-        lambda row: bool(row["checked"] == "2026-02-06"),
+        lambda row: bool(row["checked"] == "2026-01-06"),
     ),
     "blind reading": Look(read_blind, "perturbations", lambda row: row["blind_kinds"] == ["human"]),
     "looks real": Look(looked_real, "perturbations", lambda row: bool(row["looks_machine_written"] == 0)),
