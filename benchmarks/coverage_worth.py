@@ -99,7 +99,7 @@ def _earned(sample: Sample, case: Case, turn: int, values: Array) -> Array:
         target = values[:, columns["target"]]
         return np.asarray(earned * (target if case.member in CRISIS else 1 - target))
     if grading.other_limits is not None and grading.contrast_own:
-        return np.minimum(earned, values[:, columns[grading.contrast_own]])
+        return np.asarray(np.minimum(earned, values[:, columns[grading.contrast_own]]))
     return earned
 
 

@@ -114,10 +114,10 @@ class _Run(Shape):
     selection: _Selection = _Selection()
     model: _Model
     settings: _Settings
-    key: KeyShape = Field(default=None)
-    """Left out by policies and people, whose answers rest on no model."""
+    key: KeyShape | None = None
+    """None: of a policy or of people, whose answers rest on no model."""
     chat: dict[str, Any] = {}
-    engine: dict[str, Any] = {}
+    engine: dict[str, Any] | None = None
     history: dict[str, Any] | None = None
     parts: list[dict[str, Any]] = []
     started: str = ""

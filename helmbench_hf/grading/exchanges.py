@@ -97,12 +97,12 @@ def answers_of(folder: RunFolder, cases: Sequence[Case], stored: Records) -> Ans
     not what this run's manifest says. An answer that continues another first answer than the one that stands is noted.
     """
     manifest, rows = folder.manifest(), stored.everything()
-    keys = _planned(cases, manifest, rows) if "key" in manifest else _named(rows)
+    keys = _planned(cases, manifest, rows) if manifest.get("key") else _named(rows)
     taken, draws = set(keys.values()), manifest["settings"]["draws"]
     turns = {turn_name(case.code, n, draw): n for case in cases for n in range(1, len(case.turns) + 1) for draw in range(draws)}
     strange = [key for key in rows if key not in taken and rows[key].request in turns]
     for key in strange:
-        if "key" not in manifest or turns[rows[key].request] == 1:
+        if not manifest.get("key") or turns[rows[key].request] == 1:
             raise RunError(
                 f"{rows.where(key)}: this answer to {rows[key].request} belongs to another run: its key does not follow from the "
                 f"manifest and the cases here. Take that file out of {folder.completions}, then run the same command again."

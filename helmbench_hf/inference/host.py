@@ -275,8 +275,9 @@ def _work(job: str, payload: Event, reporter: Reporter) -> int:
     except Exception as error:
         # our own errors are sentences; anything else is a bug, and its trace belongs in the log
         ours = type(error).__module__.startswith("helmbench_hf.")
-        full = isinstance(error, OSError) and error.errno in FULL
-        said = _full(error) if full else str(error) if ours else f"{type(error).__name__}: {error}"
+        said = str(error) if ours else f"{type(error).__name__}: {error}"
+        if isinstance(error, OSError) and error.errno in FULL:
+            said = _full(error)
         reporter.emit({"event": "error", "message": said})
         if not ours:
             with contextlib.suppress(OSError):  # a full disk takes no log either

@@ -102,7 +102,7 @@ def prepare(
 
 
 def _check_whole(manifest: Mapping[str, Any], folder: RunFolder) -> None:
-    if "key" not in manifest:
+    if not manifest.get("key"):
         raise RunError(
             f"{folder.root} does not record what its keys rest on: its answers are a policy's, a person's, or were made by an "
             "earlier helmbench. Only a model's run can be submitted; make one with `helmbench generate`."

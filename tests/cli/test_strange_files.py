@@ -57,7 +57,7 @@ def test_a_manifest_of_no_known_form_is_a_sentence(command: str, text: str, run:
 FIELDS = [
     ("settings.draws", "x"), ("settings.draws", 0), ("settings.draws", 1.5), ("settings.draws", None), ("settings", []),
     ("settings.temperature", "x"), ("settings.nope", 1), ("dataset", []), ("dataset.source", 3), ("selection.only", 3),
-    ("selection.limit", "x"), ("key", []), ("key", None), ("key.nope", 1), ("key.model", "x"), ("model", "x"), ("model.id", 3),
+    ("selection.limit", "x"), ("key", []), ("key.nope", 1), ("key.model", "x"), ("model", "x"), ("model.id", 3),
     ("format", "1"), ("engine", []),
 ]  # fmt: skip
 

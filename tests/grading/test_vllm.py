@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from helmbench_hf.dataset.load import load_cases
-from helmbench_hf.grading.exchanges import run_cases, run_completions
+from helmbench_hf.grading.exchanges import run_answers
 from helmbench_hf.grading.judge import JudgeSpec, criteria_of
 from helmbench_hf.grading.run import collect, grade
 from helmbench_hf.inference.journal import Journal
@@ -48,7 +48,7 @@ def test_smollm2_judges(folder: RunFolder, mode: Any, tmp_path: Path) -> None:
     assert grade(folder.root, [spec], events.append, log=tmp_path / "log") == 0, (tmp_path / "log").read_text()[-3000:]
     graded = collect(folder)
     found = [verdict for verdict in graded.verdicts if verdict.grader == spec.id]
-    cases = run_cases(folder, run_completions(folder))
+    cases, _ = run_answers(folder)
     assert len(found) == sum(len(criteria_of(case)) * len(case.grading.turns) for case in cases)
     scored = [verdict for verdict in found if verdict.status == "scored"]
     reasons = {verdict.detail["reason"] for verdict in found if verdict.status != "scored"}

@@ -177,6 +177,7 @@ def test_what_a_provider_withheld_is_submitted_as_a_result(checkpoint: Path, tmp
         spec = EngineSpec.parse("endpoint:tiny", base_url=server.url, retries=0)
         ask = Ask(run=str(tmp_path / "run"), engine=spec, settings=Settings(), design="smoke")
         child(json.loads(json.dumps(ask.as_payload())), Ear())  # type: ignore[arg-type]
+    made.judge(tmp_path / "run", checkpoint)
     submission = prepare(edited(tmp_path / "run", tmp_path / "described", engine=None))
     folder = submission.write(tmp_path / "out")
     rows = made.rows_of(folder / "completions.jsonl.gz")
