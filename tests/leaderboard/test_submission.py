@@ -177,13 +177,9 @@ def test_what_a_provider_withheld_is_submitted_as_a_result(checkpoint: Path, tmp
         ask = Ask(run=str(tmp_path / "run"), engine=spec, settings=Settings(), design="smoke")
         child(json.loads(json.dumps(ask.as_payload())), Ear())  # type: ignore[arg-type]
     made.judge(tmp_path / "run", checkpoint)
-<<<<<<< HEAD
-    submission = prepare(edited(tmp_path / "run", tmp_path / "described", engine=None))
-=======
     manifest = RunFolder(tmp_path / "run").manifest()
     (tmp_path / "run" / "manifest.json").write_text(json.dumps({name: manifest[name] for name in manifest if name != "engine"}))
     submission = prepare(tmp_path / "run")
->>>>>>> withheld
     folder = submission.write(tmp_path / "out")
     rows = made.rows_of(folder / "completions.jsonl.gz")
     ends = {(row["finish_reason"], bool(row["text"])) for row in rows if row["status"] == "withheld"}
