@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from helmbench_hf.dataset.load import load_cases
-from helmbench_hf.grading.exchanges import run_answers
+from helmbench_hf.grading.exchanges import run_answers, run_cases
 from helmbench_hf.grading.judge import JudgeSpec, criteria_of
 from helmbench_hf.grading.run import collect, grade
 from helmbench_hf.inference.journal import Journal
