@@ -197,7 +197,7 @@ def test_the_numbers_of_the_fixed_verdicts_are_those_of_the_lock(real: Benchmark
 def test_every_kind_of_number_is_in_the_golden_scores(real: Benchmark, core: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
     before = numbers(real, core)
     changes: list[tuple[Any, str, Any]] = [
-        (credit, "reply_credit", lambda *_: 0.5),
+        (credit, "terms_at", lambda *_: credit.Terms(0.5, 0.0, 0.0)),
         (credit, "contrast", lambda *_: 1.0),
         (intervals, "PRIOR_DF", 5.0),
         (intervals, "CONFIDENCE", 0.9),
