@@ -230,9 +230,11 @@ def test_manifest_of_another_format_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("slug", ["never-flag", "always-flag", "canned-crisis", "every-helpline", "empty", "echo", "ai-limits"])
 def test_policies_answer_every_case_and_the_graders_read_them(slug: str, tmp_path: Path) -> None:
+    """Two of them on core, which has every schema and every country, the others on smoke."""
     folder = RunFolder(tmp_path / slug)
-    cases = load_cases("core").cases
-    assert run_policy(slug, load_cases("core"), folder) == sum(len(case.turns) for case in cases)
+    loaded = load_cases("core" if slug in {"never-flag", "every-helpline"} else "smoke")
+    cases = loaded.cases
+    assert run_policy(slug, loaded, folder) == sum(len(case.turns) for case in cases)
     verdicts = collect(folder).verdicts
     answers = Counter(verdict.status for verdict in verdicts if verdict.criterion == "answer")
     assert set(answers) == ({"model_failure"} if slug == "empty" else {"scored"})
