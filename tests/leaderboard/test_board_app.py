@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from helmbench_hf.leaderboard.data import Data
 from helmbench_hf.leaderboard.query import PARTS, VIEWS
 from helmbench_hf.run_folder import RunError
 from tests.leaderboard import boards
@@ -80,6 +81,12 @@ def seen(browser: Any, address: str) -> Iterator[Visit]:
 
 def test_it_listens_on_this_machine_alone(address: str) -> None:
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+
+
+def test_an_empty_board_starts_and_says_that_it_is_empty() -> None:
+    """Its front page is a 404, at which Gradio would take it for unreachable and end."""
+    with served(Data((), (), "")) as found, pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(found)
 
 
 def test_pages_carry_their_policy(address: str) -> None:

@@ -31,6 +31,7 @@ def started(script: Path, home: Path, hub: Hub, **env: str) -> Iterator[str]:
         )
         try:
             yield _answering(f"http://127.0.0.1:{port}/", process, home / "log")
+            assert process.poll() is None, f"it ended by itself: {(home / 'log').read_text(errors='replace')[-4000:]}"
         finally:
             process.terminate()
             process.wait(PATIENCE)
