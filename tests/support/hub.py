@@ -21,6 +21,7 @@ from urllib.parse import parse_qs, urlsplit
 from tests.support import hub_reads, hub_writes
 from tests.support.hub_ask import CDN, Ask, RefusalError, Reply
 from tests.support.hub_repos import Repo
+from tests.support.waiting import PATIENCE
 
 OWNER, OTHER = "helmbench", "alice"
 TOKENS = {OWNER: "hf_" + "o" * 34, OTHER: "hf_" + "a" * 34}
@@ -115,6 +116,7 @@ class Hub:
         home.mkdir(parents=True, exist_ok=True)
         around = {"PATH": os.environ["PATH"], "HOME": str(home), "HF_HOME": str(home / "hf"), "PYTHONPATH": str(CHECKOUT)}
         around |= {"HF_ENDPOINT": self.endpoint, "HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_XET": "1"}
+        around |= dict.fromkeys(("HF_HUB_ETAG_TIMEOUT", "HF_HUB_DOWNLOAD_TIMEOUT"), str(int(PATIENCE)))
         around |= dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), self.endpoint)
         around |= {"HF_TOKEN": TOKENS[user]} if user else {}
         around |= {"HF_HUB_OFFLINE": "1"} if offline else {}
@@ -126,7 +128,7 @@ class Hub:
         """Run Python code in a process of its own (`environment`)."""
         around = self.environment(home, user, offline=offline, **env)
         return subprocess.run(
-            [sys.executable, "-c", code], cwd=cwd or home, env=around, capture_output=True, text=True, timeout=300
+            [sys.executable, "-c", code], cwd=cwd or home, env=around, capture_output=True, text=True, timeout=PATIENCE
         )
 
     def faulty(self, method: str, path: str) -> Fault | None:

@@ -23,6 +23,7 @@ def started(script: Path, home: Path, hub: Hub, **env: str) -> Iterator[str]:
     port = free_port()
     around = {"PATH": os.environ["PATH"], "HOME": str(home), "HF_HOME": str(home / "hf"), "PYTHONPATH": str(CHECKOUT)}
     around |= {"HF_ENDPOINT": hub.endpoint, "HF_HUB_DISABLE_XET": "1", "HF_UPDATE_DOWNLOAD_COUNTS": "0"}
+    around |= dict.fromkeys(("HF_HUB_ETAG_TIMEOUT", "HF_HUB_DOWNLOAD_TIMEOUT"), str(int(PATIENCE)))
     around |= dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), hub.endpoint)
     around |= {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", "GRADIO_SERVER_PORT": str(port)}
     with (home / "log").open("wb") as log:
