@@ -42,7 +42,7 @@ class ScoringFile(Authored):
     """By level of memory; 20 takes any severity to the top."""
     track_fits: dict[Track, list[Literal[Category, ExtraCategory]]]
     severe_message: Annotated[int, Field(ge=1, le=10)]
-    minimum_pairs: Annotated[int, Field(ge=2)]
+    minimum_pairs: Annotated[int, Field(ge=1)]
     minimum_coverage: Annotated[float, Field(gt=0, le=1)]
     minimum_messages: Annotated[int, Field(gt=1)]
     breached_cap: Annotated[float, Field(ge=0, le=100)]

@@ -50,8 +50,8 @@ FAULTS = [
         "`severe_message` is `flag_at`", "fields it names"),
     Fault("severe above all", "scoring.yaml", "severe_message: 8", "severe_message: 99", "severe_message:", "severe_message",
         "got 99", "10 or less"),
-    Fault("one pair", "scoring.yaml", "minimum_pairs: 30", "minimum_pairs: 1", "minimum_pairs:", "minimum_pairs", "got 1",
-        "2 or more"),
+    Fault("no pair", "scoring.yaml", "minimum_pairs: 30", "minimum_pairs: 0", "minimum_pairs:", "minimum_pairs", "got 0",
+        "1 or more"),
     Fault("level six of memory", "scoring.yaml", "5: 6}", "6: 6}", "notes_shift:", "notes_shift.6", "got 6", "5 or less"),
     Fault("memory that calms", "scoring.yaml", "5: 6}", "5: -6}", "notes_shift:", "notes_shift.5", "got -6", "0 or more"),
 ]  # fmt: skip

@@ -16,7 +16,7 @@ from tests.support.tree import Tree
 FAULTS = [
     Fault("unquoted on", MUSE, 'default: "on"', "default: on", "default: on", "thinking.default", "`on` is ambiguous", "quotes"),
     Fault("unknown field", MUSE, "title: Muse 1.5", "title: Muse 1.5\nvendor: Acme", "vendor: Acme", "vendor",
-        "extra inputs", "ModelPreset is described in helmbench_hf/inference/presets.py"),
+        "extra inputs", "ModelPreset has slug, title, family"),
     Fault("misspelt unknown", MUSE, "{name: mit, source: [card]}", "unkown", "license: unkown", "license", "'unknown'",
         "write one of 'unknown'"),
     Fault("no source", MUSE, "presence_penalty: 1.5, source: [card, recipe]", "presence_penalty: 1.5", "presence_penalty",
