@@ -123,5 +123,6 @@ def test_a_run_and_its_judge(spec: EngineSpec, url: str, tmp_path: Path) -> None
     found = [verdict for verdict in collect(folder).verdicts if verdict.grader == "served"]
     assert found
     # the prompt of a judge may be longer than this small window: a typed row, no engine failure
-    assert {verdict.detail["reason"] for verdict in found if verdict.status != "scored"} <= {"truncated", "refused"}
+    reasons = {verdict.detail["reason"] for verdict in found if verdict.status != "scored"}
+    assert reasons <= {"truncated", "refused", "quote_not_found"}
     assert Journal.read(folder.judgments / "served").failures == {}
