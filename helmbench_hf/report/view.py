@@ -263,7 +263,7 @@ def _floor(floor: Json) -> Floor:
     if floor["left_out"]:
         basis.append(f"{floor['left_out']} without a verdict")
     if floor["planned_meanings"] < floor["needed_meanings"] and floor["status"] != "breached":
-        basis.append(f"to clear it takes {floor['needed_meanings']} messages")
+        basis.append(f"{floor['needed_meanings']} messages needed to clear it")
     status = str(floor["status"])
     word = tables.FLOOR_WORDS.get(status, status)
     return Floor(floor["title"], status.replace("_", "-"), word, _finding(floor), "; ".join(basis))
