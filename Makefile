@@ -7,8 +7,12 @@ RUN ?= runs/demo
 # Helplines grow old. Here the content is held against its own newest date, so that no test fails because a day has passed.
 DAY := $(shell grep -rhoE '(checked: |reviewed by .*, )[0-9]{4}-[0-9]{2}-[0-9]{2}' configs/benchmark/v1 | grep -oE '.{10}$$' | sort | tail -1)
 
-.PHONY: test demo whole-way docs lint types unit chromium clean
+.PHONY: test test-all slow demo whole-way docs lint types unit chromium clean
+# About ten minutes on two quiet cores.
 test: .venv/ready chromium lint types unit
+
+# What CI runs: `test`, and what takes longer.
+test-all: test slow docs
 
 lint: .venv/ready
 	$(BIN)/ruff format --check .
@@ -18,10 +22,15 @@ lint: .venv/ready
 types: .venv/ready
 	$(BIN)/mypy
 
-# A model on two threads slows tenfold beside another busy process, so those tests run alone.
+# A model on two threads slows tenfold beside another busy process, so tests with one run alone. tests/test_line.py is the one
+# pass of a real model over every stage.
 unit: .venv/ready
-	$(BIN)/python -m pytest -n auto -m "not vllm and not model" --durations=8
-	$(BIN)/python -m pytest -m "vllm or model" --durations=8
+	$(BIN)/python -m pytest -n auto -m "not slow and not vllm and not model" --durations=8
+	$(BIN)/python -m pytest tests/test_line.py --durations=8
+
+slow: .venv/ready
+	$(BIN)/python -m pytest -n auto -m "slow and not vllm and not model" --durations=8
+	$(BIN)/python -m pytest -m "vllm or model" --ignore=tests/test_line.py --durations=8
 
 demo: .venv/ready
 	$(BIN)/python build_dataset.py --today $(DAY)

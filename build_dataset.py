@@ -10,11 +10,11 @@ from pathlib import Path
 
 from helmbench_hf.content.lint import check
 from helmbench_hf.content.load import Benchmark, ContentError, default_root, load_benchmark
-from helmbench_hf.dataset.build import Built, build
+from helmbench_hf.dataset.build import Built, SourceError, build, build_inputs, clean_commit
+from helmbench_hf.dataset.design import plan_problems
 from helmbench_hf.dataset.holdout import HoldoutError, check_holdout
 from helmbench_hf.dataset.load import DatasetError
 from helmbench_hf.dataset.publish import PublishError, Release, check_tag, prepare, publish
-from helmbench_hf.dataset.source import SourceError, build_inputs, clean_commit
 
 REFUSALS = (ContentError, FileExistsError, DatasetError, HoldoutError, PublishError, SourceError)
 
@@ -69,16 +69,16 @@ def _options() -> argparse.Namespace:
 def _benchmark(options: argparse.Namespace) -> Benchmark:
     """The authored files, without faults, and private if and only if that was said."""
     benchmark = load_benchmark(options.content)
-    if problems := check(benchmark, options.today):
+    problems = check(benchmark, options.today)
+    if problems := problems or list(plan_problems(benchmark)):
         raise ContentError(problems)
     check_holdout(benchmark, options.private)
     return benchmark
 
 
 def _show(built: Built) -> None:
-    for config, splits in built.manifest["configs"].items():
-        for split, entry in splits.items():
-            print(f"{config:14} {split:8} {entry['rows']:6} rows  {entry['sha256']}")
+    for config, split, table in built.manifest.tables:
+        print(f"{config:14} {split:8} {table.rows:6} rows  {table.sha256}")
 
 
 def _push(release: Release, dry_run: bool) -> None:
@@ -86,14 +86,14 @@ def _push(release: Release, dry_run: bool) -> None:
     from huggingface_hub import HfApi
 
     api = HfApi()
-    published, difference = prepare(api, release)
-    print(f"\nagainst {release.repo} at {published.head}:")
+    difference = prepare(api, release)
+    print(f"\nagainst {release.repo} at {difference.head}:")
     for line in difference.lines():
         print(line)
     if dry_run:
         print("nothing was published (--dry-run)")
         return
-    sha = publish(api, release, published, difference)
+    sha = publish(api, release, difference)
     print(f"published as {release.tag}: {api.endpoint}/datasets/{release.repo}/tree/{sha}")
 
 

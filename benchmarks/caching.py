@@ -25,9 +25,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from support import Timed, alternate, conversations, distinct, engine_spec, loop, parser, setting, timed
 
 from helmbench_hf.dataset.load import load_cases, select
-from helmbench_hf.inference.engine import Request
-from helmbench_hf.inference.plan import ideal_cached
-from helmbench_hf.inference.vllm import CPU_BLOCK, VllmEngine
+from helmbench_hf.models.engine import Request
+from helmbench_hf.models.vllm import CPU_BLOCK, VllmEngine
+from helmbench_hf.runs.plan import ideal_cached
 
 ARMS = ("ordered", "shuffled", "ordered_off", "shuffled_off")
 SCENARIOS = "P1-B4-S2,P2-B2-S1,P2-B3-S1,P3-B5-S1"

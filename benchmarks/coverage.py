@@ -27,8 +27,8 @@ from coverage_model import Sample, headline
 from coverage_scores import missing_coverage, score_coverage
 
 from helmbench_hf.content.load import default_root, load_benchmark
-from helmbench_hf.matrix.design import designs
-from helmbench_hf.matrix.expand import expand
+from helmbench_hf.dataset.design import designs
+from helmbench_hf.tasks.expand import expand
 
 TARGET = (93.0, 97.0)
 

@@ -14,7 +14,7 @@ from coverage_model import Array, Sample, chunks
 from coverage_worth import group_scores, levels, pair_values, table_of, truths, with_values
 
 from helmbench_hf.scoring import intervals
-from helmbench_hf.scoring.result import Estimate
+from helmbench_hf.scoring.scores import Estimate
 
 ABILITIES = (4.5, 6.0, 8.0)
 MESSAGES = (6, 9, 12, 20, 40)
@@ -87,7 +87,7 @@ def _figure(right: float, copies: int, graded: bool, replicates: int, seed: int)
         drawn = _values(rng, shift, replicates * n, copies, graded).reshape(replicates, n * copies)
         meanings = [str(message) for message in range(n) for _ in range(copies)]
         for values in drawn.tolist():
-            tally.add(str(n), intervals.pooled(values, [1.0] * len(values), meanings, bounds=intervals.SHARE), truth)
+            tally.add(str(n), intervals.pooled(values, meanings, bounds=intervals.SHARE), truth)
     return {"true": 100 * truth} | {
         kind: {
             "covered": float(np.mean([*tally.covered(kind).values()])),

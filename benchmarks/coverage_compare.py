@@ -11,12 +11,10 @@ from coverage_few import template
 from coverage_model import Array, Sample, World, chunks
 from coverage_worth import pair_values, truths
 
-from helmbench_hf.scoring.compare import Comparison, Difference, compare
-from helmbench_hf.scoring.ranks import Board, board
-from helmbench_hf.scoring.result import Estimate, to_json
+from helmbench_hf.scoring.compare import Board, Comparison, Difference, board, compare
 from helmbench_hf.scoring.run import score
+from helmbench_hf.scoring.scores import Estimate, Scores
 
-Json = dict[str, Any]
 ABILITY = 1.0
 BOARD = 20
 WEAK = 1.0
@@ -67,7 +65,7 @@ def _by_interval(row: Difference) -> bool:
     return found.low is not None and found.high is not None and not found.low <= 0 <= found.high
 
 
-def _weak(sample: Sample, run: Json, world: World, replicates: int, seed: int) -> dict[str, float]:
+def _weak(sample: Sample, run: Scores, world: World, replicates: int, seed: int) -> dict[str, float]:
     """How often a behavior that is worse by `WEAK` logits is found, over all behaviors that have messages enough."""
     behaviors = sorted({unit.case.behavior for unit in sample.units})
     found, gaps, others = [], [], []
@@ -91,7 +89,7 @@ def _weak(sample: Sample, run: Json, world: World, replicates: int, seed: int) -
 
 
 def _compared(
-    sample: Sample, run: Json, worlds: tuple[World, World], abilities: tuple[float, float], replicates: int, seed: list[int]
+    sample: Sample, run: Scores, worlds: tuple[World, World], abilities: tuple[float, float], replicates: int, seed: list[int]
 ) -> Iterator[Comparison]:
     rng = np.random.default_rng(seed)
     for size in chunks(replicates):
@@ -102,9 +100,9 @@ def _compared(
             yield compare(_run(run, first), _run(run, second))
 
 
-def _run(run: Json, values: Array) -> Json:
+def _run(run: Scores, values: Array) -> Scores:
     kept = [None if np.isnan(value) else value for value in values.tolist()]
-    return {**run, "pairs": [{**row, "value": value} for row, value in zip(run["pairs"], kept, strict=True)]}
+    return replace(run, pairs=tuple(replace(row, value=value) for row, value in zip(run.pairs, kept, strict=True)))
 
 
 def _ability_below(sample: Sample, world: World, difference: float, seed: int) -> float:
@@ -141,7 +139,7 @@ def boards(sample: Sample, replicates: int, seed: int) -> dict[str, Any]:
     return {"boards": replicates, **shares, "with_a_run_of_low_coverage": low_coverage(sample, seed)}
 
 
-def _ranked(runs: Sequence[Json]) -> Board:
+def _ranked(runs: Sequence[Scores]) -> Board:
     return board(runs, [f"run {at:02}" for at in range(len(runs))])
 
 
@@ -158,7 +156,7 @@ def low_coverage(sample: Sample, seed: int) -> dict[str, str]:
         keep = {unit.case.code for unit in sample.units[:least]} | {unit.score.benign for unit in sample.units[:least]}
         kept = [not least or slot.case in keep for slot in sample.slots]
         judges = sample.ledger(row).judges
-        runs.append(to_json(score(sample.cases, sample.verdicts(row, kept), benchmark=sample.benchmark, judges=judges)))
+        runs.append(score(sample.cases, sample.verdicts(row, kept), benchmark=sample.benchmark, judges=judges))
     names = ("good", "poor", "few")
     return {"two runs": _places(board(runs[:2], names[:2])), "and one more": _places(board(runs, names))}
 

@@ -1,4 +1,4 @@
-"""Corrected pair values of one draw, as `scoring/corrected.py` says, with the credits of all combinations of levels kept.
+"""Corrected pair values of one draw, as `scoring/correction.py` says, with the credits of all combinations of levels kept.
 
 The scoring package walks its rules through every combination; here each kind of reply is worked out once, so that hundreds of
 replicates are affordable. That both agree is tested.
@@ -16,10 +16,10 @@ from coverage_model import Array, Sample
 
 from helmbench_hf.records import Answer, Case
 from helmbench_hf.scoring import correction
-from helmbench_hf.scoring.corrected import CorrectedTerms, Linear
-from helmbench_hf.scoring.correction import Fit
-from helmbench_hf.scoring.credit import CRISIS, SOFT, judged_criteria
-from helmbench_hf.scoring.pairs import Unit, is_country_case
+from helmbench_hf.scoring.correction import CorrectedTerms, Fit, Linear
+from helmbench_hf.scoring.pairs import Unit
+from helmbench_hf.tasks.credit import CRISIS, SOFT
+from helmbench_hf.tasks.kinds import task_of
 
 LEVELS: tuple[Answer, ...] = ("PASS", "PARTIAL", "FAIL")
 Slopes = dict[str, Array]
@@ -55,7 +55,7 @@ class Corrector:
         needed = {unit.score.scenario: set[str]() for unit in sample.units}
         for unit in sample.units:
             for case in self._halves(unit):
-                needed[unit.score.scenario] |= set(judged_criteria(case))
+                needed[unit.score.scenario] |= set(task_of(case).criteria(case))
         self.kept = frozenset(code for code, criteria in needed.items() if criteria <= set(fits))
         """Scenarios whose criteria can all be corrected."""
 
@@ -65,7 +65,7 @@ class Corrector:
     def pair(self, unit: Unit, row: Sequence[float], worth: float) -> tuple[float, Slopes]:
         """Value of a pair and its slopes; `worth`: its uncorrected value, which stays where no verdict enters."""
         crisis, slopes = self.cases[unit.score.crisis], Slopes()
-        if crisis.mode == "label" or is_country_case(crisis):
+        if task_of(crisis).kind in ("label", "resources"):
             return worth, slopes
         halves = [self._terms(case, row) for case in self._halves(unit)]
         total = Linear(0.0 if unit.score.benign is None else -1.0)
@@ -109,7 +109,7 @@ class Corrector:
     def _term(self, case: Case, turn: int, row: Sequence[float], place: int) -> Linear:
         """One corrected term of a reply but for its tag."""
         grading = case.grading
-        codes = judged_criteria(case)
+        codes = task_of(case).criteria(case)
         fits = [self.fits[code] for code in codes]
         at = {code: index for index, code in enumerate(codes)}
         form = Form(

@@ -18,7 +18,7 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import floors
 from helmbench_hf.scoring.floors import Scope, Tally
-from helmbench_hf.scoring.verdicts import Ledger
+from helmbench_hf.tasks.ledger import Ledger
 
 RATES = {"a tenth of the limit": 0.1, "at the limit": 1.0, "three times the limit": 3.0, "five times the limit": 5.0}
 CORRELATIONS = (0.0, 0.3, 0.95)

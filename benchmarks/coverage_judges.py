@@ -21,10 +21,10 @@ from coverage_model import JUDGE, Array, Sample, World, chunks
 from coverage_worth import expected, pair_values, table_of, with_values
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.grading.calibration import find_labels
+from helmbench_hf.judging.check import find_labels
 from helmbench_hf.records import CREDIT, Answer
 from helmbench_hf.scoring import aggregate, correction, intervals
-from helmbench_hf.scoring.result import Estimate
+from helmbench_hf.scoring.scores import Estimate
 
 VALUES = np.array([CREDIT[level] for level in LEVELS])
 SEPARATIONS = (0.65, 0.75, 0.85, 0.95)

@@ -9,9 +9,9 @@ import numpy as np
 from coverage_model import Sample, chunks, shares
 from coverage_worth import TRUTH_DRAWS, expected, holds, with_values
 
-from helmbench_hf.scoring import curves, effects, gap, pairs
-from helmbench_hf.scoring.result import Estimate
-from helmbench_hf.scoring.verdicts import Ledger
+from helmbench_hf.scoring import detection, effects, pairs
+from helmbench_hf.scoring.scores import Estimate
+from helmbench_hf.tasks.ledger import Ledger
 
 ABILITY, OPENED = 1.0, 0.8
 """Logits; being asked openly adds the second."""
@@ -56,10 +56,10 @@ def mark_coverage(sample: Sample, replicates: int, seed: int) -> dict[str, Any]:
 
 
 def _figures(sample: Sample, ledger: Ledger, units: list[pairs.Unit]) -> dict[str, Estimate]:
-    lost = gap.gap(ledger, units)
+    lost = detection.gap(ledger, units)
     found = {"gap": lost.gap, "gap of the control": lost.control_gap, "net gap": lost.net}
     found |= {"change of d'": lost.d_prime_change, "change of the criterion": lost.criterion_change}
-    found |= {f"midpoint, {curve.arm}": curve.midpoint for curve in curves.curves(ledger, sample.plan)}
+    found |= {f"midpoint, {curve.arm}": curve.midpoint for curve in detection.curves(ledger, sample.plan)}
     for effect in effects.effects(ledger, units, sample.benchmark.scoring.minimum_pairs):
         if effect.factor in FACTORS and effect.estimate is not None:
             found[f"{effect.factor} {effect.level} against {effect.reference}"] = effect.estimate

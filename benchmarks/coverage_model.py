@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.matrix.expand import open_code
 from helmbench_hf.records import Case, JudgeInfo, Verdict
 from helmbench_hf.scoring import pairs
-from helmbench_hf.scoring.verdicts import ANSWER, CODE, Ledger
+from helmbench_hf.tasks.expand import open_code
+from helmbench_hf.tasks.ledger import ANSWER, CODE, Ledger
 
 Array = npt.NDArray[np.float64]
 SCENARIO_SHARED, SCENARIO_OWN, CONDITION_SD = 0.6, 0.5, 0.4

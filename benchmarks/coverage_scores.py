@@ -12,7 +12,7 @@ from coverage_model import Array, Sample, World, chunks, shares
 from coverage_worth import bounds, group_scores, holds, levels, table_of, truths
 
 from helmbench_hf.scoring import aggregate, pairs
-from helmbench_hf.scoring.result import Coverage, Estimate
+from helmbench_hf.scoring.scores import Coverage, Estimate
 
 ABILITIES = (0.0, 1.5, 3.0)
 ROUNDING = 1e-9

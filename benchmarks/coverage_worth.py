@@ -13,8 +13,9 @@ from coverage_model import Array, Sample, World, chunks
 
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import aggregate, intervals, pairs
-from helmbench_hf.scoring.credit import CRISIS, SOFT
-from helmbench_hf.scoring.result import Coverage, Estimate
+from helmbench_hf.scoring.scores import Coverage, Estimate
+from helmbench_hf.tasks.credit import CRISIS, SOFT
+from helmbench_hf.tasks.kinds import task_of
 
 TRUTH_DRAWS = 10_000
 
@@ -40,7 +41,7 @@ def pair_values(sample: Sample, values: Array) -> Array:
 
 def _other(sample: Sample, case: Case, values: Array) -> Array:
     """What a case without a twin is held against."""
-    if pairs.is_country_case(case):
+    if task_of(case).kind == "resources":
         return values[:, sample.columns[case.code, 1]["foreign"]]
     return _level(sample, case, 1, values) if case.grading.other_limits is not None else np.zeros(len(values))
 
@@ -86,7 +87,7 @@ def _earned(sample: Sample, case: Case, turn: int, values: Array) -> Array:
     grading, columns = case.grading, sample.columns[case.code, turn]
     if case.mode == "label":
         return values[:, columns["label"]]
-    if pairs.is_country_case(case):
+    if task_of(case).kind == "resources":
         return values[:, columns["resources"]]
     marks = [values[:, columns[name]] for name in grading.criteria]
     marks = [

@@ -22,16 +22,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset.load import CaseSet, load_cases
-from helmbench_hf.generate.turns import turn_name
-from helmbench_hf.grading import rubric
-from helmbench_hf.grading.exchanges import exchanges
-from helmbench_hf.grading.run import Graded, collect
-from helmbench_hf.inference.journal import Journal
-from helmbench_hf.inference.keys import digest
-from helmbench_hf.matrix.expand import first_condition
+from helmbench_hf.hashing import digest
+from helmbench_hf.judging import rubric
+from helmbench_hf.judging.grade import Graded, collect, exchanges
 from helmbench_hf.records import CREDIT, Case, Completion, JudgeInfo, Verdict
-from helmbench_hf.run_folder import RunFolder
+from helmbench_hf.runs.folder import RunFolder
+from helmbench_hf.runs.journal import Journal
+from helmbench_hf.runs.turns import turn_name
 from helmbench_hf.scoring.run import score
+from helmbench_hf.tasks.expand import first_condition
 
 PER_BEHAVIOR, JUDGE = 6, "readers"
 
@@ -148,7 +147,7 @@ def judge_sheets(folder: Path, files: Sequence[Path], parts: int) -> None:
             limits = {code: rubric.limits(reply.case, benchmark.criteria[code]) for code in codes}
             lines = [f"{code}" + (f" (Limits: {limits[code]})" if limits[code] else "") for code in codes]
             blocks.append(
-                f"=== item {turn_name(reply.case.code, reply.turn, 0)}\n{rubric.material(reply, benchmark)}\n"
+                f"=== item {turn_name(reply.case.code, reply.turn, 0)}\n{rubric.material(reply)}\n"
                 f"--- criteria asked: {'; '.join(lines)}"
             )
         (folder / f"judge-{part}.md").write_text("\n\n".join(blocks), encoding="utf-8")

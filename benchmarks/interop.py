@@ -22,8 +22,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from helmbench_hf.inference.identity import cache_folder
 from helmbench_hf.interop.replies import grade_reply, pooled, single_turn_cases
+from helmbench_hf.models.identity import cache_folder
 from helmbench_hf.records import Case
 
 ROOT = Path(__file__).resolve().parents[1]

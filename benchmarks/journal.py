@@ -20,8 +20,8 @@ sys.path.insert(0, str(ROOT))
 
 def main() -> None:
     """Write, read, print JSON."""
-    from helmbench_hf.inference.journal import Journal
     from helmbench_hf.records import Completion
+    from helmbench_hf.runs.journal import Journal
 
     options = _options()
     text = ('The card is lost, and I am worried about you: "please" ring 116 123.\n' * options.characters)[: options.characters]
@@ -35,7 +35,7 @@ def main() -> None:
         began = time.monotonic()
         records = Journal.read(Path(folder))
         read = time.monotonic() - began
-    if len(records) != options.records or records.torn or records.malformed:
+    if len(records) != options.records or records.passed.places:
         sys.exit("what was written was not read")
     found = {
         "records": options.records,

@@ -28,14 +28,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from support import engine_spec, parser, setting
 
 from helmbench_hf.dataset.load import load_cases
-from helmbench_hf.generate.policies import run_policy
-from helmbench_hf.grading.judge import JudgeSpec
-from helmbench_hf.grading.judging import find_judge, judge_run
-from helmbench_hf.grading.run import collect
-from helmbench_hf.inference.engine import EngineSpec
-from helmbench_hf.inference.vllm import VllmEngine
+from helmbench_hf.judging.grade import collect, judge_run
+from helmbench_hf.judging.judge import JudgeSpec, find_judge
+from helmbench_hf.models.engine import EngineSpec
+from helmbench_hf.models.vllm import VllmEngine
 from helmbench_hf.records import Verdict
-from helmbench_hf.run_folder import RunFolder
+from helmbench_hf.runs.folder import RunFolder
+from helmbench_hf.runs.policies import run_policy
 
 Mode = Literal["fast", "evidence"]
 MODES: tuple[Mode, ...] = ("fast", "evidence")

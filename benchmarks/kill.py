@@ -82,7 +82,6 @@ def phases(model: str) -> dict[str, Phase]:
         "vllm-generate": Phase(labels, "completions", real=True, longest=long),
         "vllm-grade": Phase(grade, "judgments/judge", real=True, longest=long, before=(*generate, "--design", "smoke")),
         "vllm-processes": Phase(labels, "completions", real=True, longest=long, environment=processes),
-        "vllm-ray": Phase((*labels, "--replicas", "2"), "completions", real=True, longest={**long, "loading": 40.0}, gone=15.0),
     }
 
 
@@ -278,13 +277,13 @@ class _Trial:
         return 1
 
     def _keys(self, run: Path) -> list[str]:
-        from helmbench_hf.inference.journal import ReadReport, read_rows
+        from helmbench_hf.runs.journal import ReadReport, read_rows
 
         report = ReadReport()
         keys = [row["key"] for row in read_rows(run / self.phase.journal, report)]
-        self.torn += report.torn
-        if report.malformed:
-            self.faults.append(f"{self.name}: {report.malformed} lines of the journal are malformed")
+        self.torn += report.count("torn")
+        if malformed := report.count("malformed"):
+            self.faults.append(f"{self.name}: {malformed} lines of the journal are malformed")
         return keys
 
     def _verify(self, run: Path) -> None:
@@ -303,7 +302,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--phases",
         default="single,multi,grade",
-        help="of single, multi, grade, vllm-generate, vllm-grade, vllm-processes, vllm-ray",
+        help="of single, multi, grade, vllm-generate, vllm-grade, vllm-processes",
     )
     parser.add_argument("--kills", type=int, default=27, help="of each phase")
     parser.add_argument("--seed", type=int, default=0)

@@ -18,10 +18,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from support import Timed, alternate, completions, engine_spec, generate, loop, parser, setting, timed
 
-from helmbench_hf.inference.chat import ChatTemplate
-from helmbench_hf.inference.engine import Message, Request, Sampling
-from helmbench_hf.inference.keys import digest
-from helmbench_hf.inference.vllm import VllmEngine
+from helmbench_hf.hashing import digest
+from helmbench_hf.models.chat import ChatTemplate
+from helmbench_hf.models.engine import Message, Request, Sampling
+from helmbench_hf.models.vllm import VllmEngine
 
 SYSTEM = "You are the help desk of a small town library. " + "Members ask about loans, rooms, fees and events. " * 20
 TOPICS = ("a lost card", "a late book", "a quiet room", "the reading group", "a wheelchair", "the printer", "a refund")

@@ -29,8 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "peers"))
 import rendered
 from running import PEERS, RUNNERS, Plan, end, result_of
 
-from helmbench_hf.demo_model import demo_model_path
-from helmbench_hf.inference.identity import cache_folder, versions
+from helmbench_hf.models.demo_model import demo_model_path
+from helmbench_hf.models.identity import cache_folder, versions
 
 ROOT = Path(__file__).resolve().parents[1]
 ORDER = ("raw", "helmbench", "lm-eval", "inspect", "lighteval")

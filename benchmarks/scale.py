@@ -175,10 +175,10 @@ class _Written:
         self._write(batch)
 
     def _write(self, batch: list[Row]) -> None:
-        from helmbench_hf.dataset.rows import table_with
+        import pyarrow as pa
 
         if batch:
-            self._writer.write_table(table_with(batch, self._schema))
+            self._writer.write_table(pa.Table.from_pylist(batch, schema=self._schema))
             batch.clear()
 
 
@@ -217,7 +217,7 @@ def plan(folder: Path, count: int) -> Row:
 
 def generate(folder: Path, count: int) -> Row:
     """Everything is asked and journaled; the engine answers at once."""
-    from helmbench_hf.generate import run
+    from helmbench_hf.runs import generate as run
 
     shutil.rmtree(folder / "run", ignore_errors=True)
     setattr(run, "open_engine", lambda spec: Scripted())  # noqa: B010  the one thing that is not the product's own
@@ -233,7 +233,7 @@ def generate(folder: Path, count: int) -> Row:
 
 def replay(folder: Path, count: int) -> Row:
     """The same command again with `--reuse only`: every answer stands in the journal."""
-    from helmbench_hf.generate import run
+    from helmbench_hf.runs import generate as run
 
     run.child(_payload(folder, "only"), Listener())  # type: ignore[arg-type]
     return {}
@@ -241,7 +241,7 @@ def replay(folder: Path, count: int) -> Row:
 
 def journal(folder: Path, count: int) -> Row:
     """Read the journal, and write what was read into another one."""
-    from helmbench_hf.inference.journal import Journal
+    from helmbench_hf.runs.journal import Journal
 
     row: Row = {}
     source, target = folder / "run" / "completions", folder / "journal"
@@ -260,8 +260,8 @@ def journal(folder: Path, count: int) -> Row:
 
 def grade(folder: Path, count: int) -> Row:
     """Derive every verdict of code and export it."""
-    from helmbench_hf.grading.run import collect
-    from helmbench_hf.run_folder import RunFolder
+    from helmbench_hf.judging.grade import collect
+    from helmbench_hf.runs.folder import RunFolder
 
     row: Row = {}
     with _clock(row, "collect"):
@@ -346,10 +346,10 @@ def _command(*arguments: str) -> None:
 
 
 def _payload(folder: Path, reuse: str) -> Row:
-    from helmbench_hf.demo_model import demo_model_path
-    from helmbench_hf.generate.run import Ask
-    from helmbench_hf.generate.turns import Settings
-    from helmbench_hf.inference.engine import EngineSpec
+    from helmbench_hf.models.demo_model import demo_model_path
+    from helmbench_hf.models.engine import EngineSpec
+    from helmbench_hf.runs.generate import Ask
+    from helmbench_hf.runs.turns import Settings
 
     spec = EngineSpec.parse(f"vllm:{demo_model_path()}")
     ask = Ask(run=str(folder / "run"), engine=spec, settings=Settings(), design=DESIGN, dataset=str(folder), reuse=reuse)
@@ -397,7 +397,7 @@ class Scripted:
 
     def describe(self) -> Any:
         """Say what ran."""
-        from helmbench_hf.inference.engine import EngineDescription
+        from helmbench_hf.models.engine import EngineDescription
 
         return EngineDescription("scripted", "0.0", "none", ("schema",), "none", "none", 8192, 256, 1, 0)
 

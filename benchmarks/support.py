@@ -15,15 +15,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from helmbench_hf.demo_model import demo_model_path
-from helmbench_hf.generate.turns import Conversations, Settings
-from helmbench_hf.inference.drive import drive
-from helmbench_hf.inference.engine import EngineSpec, Request
-from helmbench_hf.inference.journal import Journal
-from helmbench_hf.inference.known import know
-from helmbench_hf.inference.reasoning import answered
-from helmbench_hf.inference.vllm import VllmEngine
+from helmbench_hf.models.demo_model import demo_model_path
+from helmbench_hf.models.drive import drive
+from helmbench_hf.models.engine import EngineSpec, Request, answered
+from helmbench_hf.models.identity import model_info
+from helmbench_hf.models.vllm import VllmEngine
 from helmbench_hf.records import Case, Completion
+from helmbench_hf.runs.journal import Journal
+from helmbench_hf.runs.turns import Conversations, Settings
 
 TINY = {"load_format": "dummy", "hf_overrides": {"num_hidden_layers": 1, "intermediate_size": 64}}
 """One layer of random weights: the same tokens, blocks and steps at a hundredth of the work; its seconds mean nothing."""
@@ -52,13 +51,13 @@ def engine_spec(options: argparse.Namespace, **extra: Any) -> EngineSpec:
 
 def conversations(cases: Sequence[Case], spec: EngineSpec) -> Conversations:
     """These cases as requests, none answered yet, without schemas: a grammar would decide how long an answer is."""
-    known = know(spec)
+    known = model_info(spec)
     return Conversations(cases, known.template, known.context, Settings(free_form=True), {})
 
 
 def distinct(talks: Conversations) -> list[Request]:
     """First turns in our order, one a key: the driver asks twins once, `LLM.generate` and an ideal count them twice."""
-    return list({request.key: request for request in talks.missing()}.values())
+    return [talks.request(asked) for asked in {asked.key: asked for asked in talks.missing()}.values()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from helmbench_hf.cli.run import build_ask
-from helmbench_hf.generate.run import JOB, prepare
-from helmbench_hf.inference import host
-from helmbench_hf.inference.journal import Journal
-from helmbench_hf.inference.plan import ideal_cached
-from helmbench_hf.run_folder import RunFolder
+from helmbench_hf.models import host
+from helmbench_hf.runs.folder import RunFolder
+from helmbench_hf.runs.generate import JOB, prepare
+from helmbench_hf.runs.journal import Journal
+from helmbench_hf.runs.plan import ideal_cached
 
 if TYPE_CHECKING:
-    from helmbench_hf.generate.run import Ask
+    from helmbench_hf.runs.generate import Ask
 
 ROOT = Path(__file__).resolve().parents[1]
 Row = dict[str, Any]
@@ -99,7 +99,8 @@ def _figures(ask: Ask, events: dict[str, Row]) -> Row:
 def _first_turns(ask: Ask, engine: Row) -> Row:
     """What the cache gave on first turns, and what an unlimited one would have given."""
     answers = Journal.read(RunFolder(Path(ask.run)).completions)
-    first = [request for request in prepare(ask).conversations(ask.settings, {}).missing() if request.key in answers]
+    talks = prepare(ask).conversations(ask.settings, {})
+    first = [talks.request(each) for each in talks.missing() if each.key in answers]
     asked = {request.key: request.tokens for request in first}  # twins are asked once
     ran = [(key, tokens) for key, tokens in asked.items() if answers[key].status != "refused"]
     ideal = ideal_cached([tokens for _, tokens in ran], engine["block_size"])

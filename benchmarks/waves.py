@@ -23,10 +23,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from support import Timed, alternate, completions, conversations, distinct, engine_spec, generate, loop, parser, setting, timed
 
 from helmbench_hf.dataset.load import load_cases
-from helmbench_hf.generate.turns import Conversations
-from helmbench_hf.inference.engine import Request
-from helmbench_hf.inference.vllm import VllmEngine
+from helmbench_hf.models.engine import Request
+from helmbench_hf.models.vllm import VllmEngine
 from helmbench_hf.records import Completion
+from helmbench_hf.runs.turns import Conversations
 
 SHORTEST, LONGEST = 4, 128
 

@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from helmbench_hf.dataset.load import CaseSet, load_cases
-from helmbench_hf.generate import run as generating
-from helmbench_hf.generate.run import Ask
-from helmbench_hf.generate.turns import Settings
-from helmbench_hf.grading.exchanges import source_of
-from helmbench_hf.grading.judge import JudgeSpec
-from helmbench_hf.grading.run import Graded, collect, grade
-from helmbench_hf.inference import host
-from helmbench_hf.inference.engine import EngineSpec
-from helmbench_hf.inference.function import Function, FunctionEngine, know_function
-from helmbench_hf.leaderboard.recompute import find_scores
-from helmbench_hf.run_folder import RunError, RunFolder, write_json
-from helmbench_hf.scoring.claims import read_check
+from helmbench_hf.judging.claims import read_check
+from helmbench_hf.judging.grade import Graded, collect, grade
+from helmbench_hf.judging.judge import JudgeSpec
+from helmbench_hf.judging.scored import find_scores
+from helmbench_hf.models import host
+from helmbench_hf.models.engine import EngineSpec
+from helmbench_hf.models.function import Function, FunctionEngine, function_info
+from helmbench_hf.runs import generate as generating
+from helmbench_hf.runs.completions import source_of
+from helmbench_hf.runs.folder import RunError, RunFolder, write_json
+from helmbench_hf.runs.generate import Ask
+from helmbench_hf.runs.turns import Settings
+from helmbench_hf.scoring.scores import to_json
 
 Hear = Callable[[dict[str, Any]], None]
 
@@ -104,19 +105,20 @@ def write_scores(run: Path, checks: Sequence[Path] = (), panel: str = "first") -
         raise RunError("two checks have the same folder name; scores cite a check by it, so rename one")
     graded = collect(folder)
     manifest = folder.manifest()
-    written = find_scores(
+    scores = find_scores(
         graded.cases,
         graded.verdicts,
         graded.judge_rows,
         found,
         benchmark=default_benchmark(),
-        draws=manifest["settings"]["draws"],
-        design=manifest["dataset"]["design"],
-        content_sha256=manifest["dataset"]["content_sha256"],
+        draws=manifest.settings.draws,
+        design=manifest.dataset.design,
+        content_sha256=manifest.dataset.content_sha256,
         panel=panel,
     )
     graded.write(folder)
-    if manifest["dataset"].get("private"):
+    written = to_json(scores)
+    if manifest.dataset.private:
         written["provenance"]["private"] = True
     write_json(folder.scores, written)
     return graded
@@ -151,10 +153,10 @@ class _Ear:
 
 def _ask_function(function: Function, cases: CaseSet, run: Path, name: str, concurrency: int, hear: _Ear) -> None:
     """The stage `generate` in this process: a function cannot go to a child."""
-    known = know_function(name)
+    known = function_info(name)
     ask = ask_for(cases, run, known.spec, Settings(free_form=True))
     opened = partial(FunctionEngine, function, name, concurrency)
-    hear.check(generating.ask_all(ask, lambda: generating.prepare(ask, known), opened, hear), run)
+    generating.ask_all(ask, lambda: generating.prepare(ask, known), opened, hear)
 
 
 def _name_of(function: Function) -> str:

@@ -62,6 +62,40 @@ class Grading:
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """What a system prompt is made of, in order; an empty text leaves no trace."""
+
+    condition: str = ""
+    """The product's persona."""
+    safety: str = ""
+    """The safety text of the condition."""
+    tag_rule: str = ""
+    """The explicit safety level: the sentence that names the target tag."""
+    job: str = ""
+    """The task of the product."""
+    answer_format: str = ""
+    """How to answer: the fields of the JSON object, or the labels."""
+    tags: tuple[tuple[str, str], ...] = ()
+    """Side tags with their definitions, in the order shown."""
+    notes: str = ""
+    """What the app remembers of the person."""
+
+    def system(self) -> str:
+        """The system prompt."""
+        return self._joined(" ".join(filter(None, (self.safety, self.tag_rule))), self._form())
+
+    def product(self) -> str:
+        """The same for a judge, without the side tags: what the model marks on the side is none of the judge's business."""
+        return self._joined(self.safety, "" if self.tags else self._form())
+
+    def _form(self) -> str:
+        return "\n".join(filter(None, (self.answer_format, *(f"- {name}: {definition}" for name, definition in self.tags))))
+
+    def _joined(self, safety: str, form: str) -> str:
+        return "\n\n".join(filter(None, (self.condition, safety, self.job, form, self.notes)))
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """One cell of the matrix, ready to run: a scenario x condition x user context x perturbation."""
 
@@ -116,6 +150,8 @@ class Case:
     max_tokens: int
     """Budget of one answer in tokens, derived from the schema's caps."""
     grading: Grading = field(default_factory=Grading)
+    parts: Parts = field(default_factory=Parts)
+    """What `system` is made of; `parts.system()` is `system`."""
 
 
 CompletionStatus = Literal["ok", "truncated", "withheld", "refused", "engine_error"]

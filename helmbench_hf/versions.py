@@ -13,15 +13,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.content.strict_yaml import Problem
-from helmbench_hf.dataset.build import by_split
+from helmbench_hf.dataset.design import designs
 from helmbench_hf.dataset.identity import LOCK, authored, calibration, locked
-from helmbench_hf.dataset.rows import CASE_CONFIGS, case_row, content_sha256
-from helmbench_hf.grading import rubric
-from helmbench_hf.matrix.design import designs
-from helmbench_hf.matrix.expand import expand
-from helmbench_hf.run_folder import write_json
-from helmbench_hf.scoring import golden
+from helmbench_hf.dataset.rows import CASE_CONFIGS, content_sha256, design_rows
+from helmbench_hf.judging import rubric
+from helmbench_hf.runs.folder import write_json
+from helmbench_hf.scoring.run import NUMBERS_SHA256
+from helmbench_hf.strict_yaml import Problem
+from helmbench_hf.tasks.expand import expand
 
 Parts = Mapping[str, Mapping[str, Any]]
 WHERE = {
@@ -29,7 +28,7 @@ WHERE = {
     "criteria": "`criteria_version` in benchmark.yaml",
     "scoring": "`version` in scoring.yaml",
     "calibration": "`calibration_version` in benchmark.yaml",
-    "rubric": "`RUBRIC_VERSION` in grading/rubric.py",
+    "rubric": "`RUBRIC_VERSION` in judging/rubric.py",
 }
 """Where the version of a part is raised."""
 COMMAND = "helmbench content lock"
@@ -45,34 +44,31 @@ class Drift:
 
     part: str
     what: str
-    mend: str
+    fix: str
     fault: bool
-    """It must be mended before the benchmark is used; else it is only to be known."""
+    """It must be fixed before the benchmark is used; else it is only to be known."""
     lockable: bool
-    """Locking again mends it."""
+    """Locking again fixes it."""
 
     def __str__(self) -> str:
-        return f"{LOCK}: {self.what}; {self.mend}"
+        return f"{LOCK}: {self.what}; {self.fix}"
 
 
 def parts(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
     """What the lock holds of each part: `version` and `sha256`, and what its code makes of it.
 
-    dataset: `designs`, the content hash of each design's rows, as runs record it. scoring: the golden numbers. The judge
-    prompt's hash is over the prompt of every criterion as a judge gets it, on a fixed example.
+    dataset: `designs`, the content hash of each design's rows, as runs record it. scoring: what its arithmetic makes of
+    the frozen runs. The judge prompt's hash is over the prompt of every criterion as a judge gets it, on a fixed example.
     """
     found: dict[str, dict[str, Any]] = {part: asdict(each) for part, each in authored(benchmark).items()}
     found["calibration"] = asdict(calibration(benchmark))
     by_design = designs(benchmark, expand(benchmark))
-    found["dataset"]["designs"] = {name: _rows_sha(benchmark, name, by_design[name]) for name in CASE_CONFIGS if by_design[name]}
-    found["scoring"] |= golden.numbers(benchmark, by_design["core"])
+    found["dataset"]["designs"] = {
+        name: content_sha256(design_rows(name, by_design[name], benchmark)) for name in CASE_CONFIGS if by_design[name]
+    }
+    found["scoring"]["numbers_sha256"] = NUMBERS_SHA256
     found["rubric"] = rubric.identity(benchmark)
     return found
-
-
-def _rows_sha(benchmark: Benchmark, name: str, cases: Any) -> str:
-    splits = by_split(name, [case_row(case, benchmark) for case in cases])
-    return content_sha256([row for items in splits.values() for row in items])
 
 
 def released(version: str) -> bool:
@@ -111,14 +107,12 @@ def _drift(part: str, now: Mapping[str, Any], was: Mapping[str, Any] | None) -> 
     if not public:
         what = f"{named} is not released and has changed since it was locked{_numbers(part, now, was)}"
         return Drift(part, what, f"run `{COMMAND}`", fault=False, lockable=True)
-    if part == "scoring" and now["sha256"] == was["sha256"] and now["inputs_sha256"] != was["inputs_sha256"]:
-        return Drift(part, "the golden verdicts are about other cases", f"run `{COMMAND}`", fault=False, lockable=True)
     what = f"{named} was released and has changed{_numbers(part, now, was)}"
     return Drift(part, what, f"raise {WHERE[part]}, then run `{COMMAND}`", fault=True, lockable=False)
 
 
 def _numbers(part: str, now: Mapping[str, Any], was: Mapping[str, Any]) -> str:
-    same = part == "scoring" and now["inputs_sha256"] == was["inputs_sha256"] and now["sha256"] == was["sha256"]
+    same = part == "scoring" and now["sha256"] == was["sha256"]
     return ": the same verdicts give other numbers" if same else ""
 
 
@@ -130,7 +124,7 @@ def check(benchmark: Benchmark) -> list[Drift]:
 
 def problems(found: list[Drift]) -> list[Problem]:
     """Those that are faults, as `content check` shows them."""
-    return [Problem(LOCK, 0, drift.part, drift.what, drift.mend) for drift in found if drift.fault]
+    return [Problem(LOCK, 0, drift.part, drift.what, drift.fix) for drift in found if drift.fault]
 
 
 def lock(benchmark: Benchmark) -> dict[str, dict[str, Any]]:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from helmbench_hf.content.load import Benchmark, default_benchmark, load_benchmark
-from helmbench_hf.matrix.expand import expand
 from helmbench_hf.records import Case
+from helmbench_hf.tasks.expand import expand
 from tests.support.dates import newest_date
 from tests.support.hub import Hub
 from tests.support.tree import Tree, plant

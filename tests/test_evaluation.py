@@ -13,13 +13,13 @@ import pytest
 
 import helmbench_hf
 from helmbench_hf import evaluate, load_cases
-from helmbench_hf.generate import run as generating
-from helmbench_hf.grading import run as grading
-from helmbench_hf.grading.judge import JudgeSpec
-from helmbench_hf.inference.engine import EngineError
-from helmbench_hf.inference.withheld import WithheldError
-from helmbench_hf.run_folder import RunError, RunFolder
-from tests.grading.runs import good
+from helmbench_hf.judging import grade as grading
+from helmbench_hf.judging.judge import JudgeSpec
+from helmbench_hf.models.endpoint import WithheldError
+from helmbench_hf.models.engine import EngineError
+from helmbench_hf.runs import generate as generating
+from helmbench_hf.runs.folder import RunError, RunFolder
+from tests.judging.runs import good
 from tests.support.checkpoints import tiny_checkpoint
 
 SCENARIO = "P1-B5-S2"
@@ -63,7 +63,7 @@ def test_a_function_that_is_right_and_one_that_is_wrong(few: Any, tmp_path: Path
     count = len(asked)
     assert evaluate(right, few, run=tmp_path / "right") == best
     assert len(asked) == count, "stored answers are not asked for again"
-    manifest = RunFolder(tmp_path / "right").manifest()
+    manifest = RunFolder(tmp_path / "right").manifest().to_json()
     assert manifest["model"]["id"] == "right"
     assert manifest["settings"]["free_form"] is True
     assert manifest["selection"]["cases"] == len(few.cases)

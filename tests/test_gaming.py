@@ -15,23 +15,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.content.policies import Policy, load_policies
-from helmbench_hf.generate.policies import ECHO, answer, answerable
-from helmbench_hf.generate.turns import turn_name
-from helmbench_hf.grading import rubric
-from helmbench_hf.grading.code import code_verdicts
-from helmbench_hf.grading.exchanges import exchanges
-from helmbench_hf.grading.judge import criteria_of
-from helmbench_hf.grading.registry import Registry
-from helmbench_hf.grading.resources import matches
-from helmbench_hf.matrix.design import designs
-from helmbench_hf.matrix.expand import expand
+from helmbench_hf.content.schema import Policy
+from helmbench_hf.dataset.design import designs
+from helmbench_hf.judging import rubric
+from helmbench_hf.judging.grade import exchanges
+from helmbench_hf.judging.judge import criteria_of
 from helmbench_hf.records import CREDIT, Case, Completion, Verdict
+from helmbench_hf.runs.policies import ECHO, answer, answerable
+from helmbench_hf.runs.turns import turn_name
 from helmbench_hf.scoring.pairs import Unit, design_of, units
 from helmbench_hf.scoring.policies import JUDGES, policy_verdicts, score_policies
-from helmbench_hf.scoring.result import Scores
 from helmbench_hf.scoring.run import score
-from helmbench_hf.scoring.verdicts import Ledger
+from helmbench_hf.scoring.scores import Scores
+from helmbench_hf.tasks.code import code_verdicts
+from helmbench_hf.tasks.expand import expand
+from helmbench_hf.tasks.helplines import Registry, matches
+from helmbench_hf.tasks.ledger import Ledger
 
 OVERALL, BEHAVIOR = 0.5, 5.0
 """Limits of 100 for whoever is blind to the message (measurement review, 9.17)."""
@@ -47,7 +46,7 @@ def cases_of(real: Benchmark) -> Design:
 
 @pytest.fixture(scope="module")
 def written(real: Benchmark) -> dict[str, Policy]:
-    return load_policies(real)
+    return real.policies
 
 
 # --- the texts themselves, through the graders ---------------------------------------------------------------------
@@ -122,7 +121,7 @@ def test_every_policy_with_words_is_here(written: dict[str, Policy]) -> None:
 
 
 @pytest.mark.parametrize("slug", TEXTS)
-@pytest.mark.parametrize("design", ["core", "full"])
+@pytest.mark.parametrize("design", ["core", pytest.param("full", marks=pytest.mark.slow)])
 def test_words_that_read_nothing_earn_nothing(
     design: str, slug: str, cases_of: Design, written: dict[str, Policy], real: Benchmark
 ) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 from helmbench_hf.dataset.load import load_cases
 from helmbench_hf.dataset.shards import prefix_group
-from helmbench_hf.inference.chat import ChatTemplate
-from helmbench_hf.inference.engine import Message
-from helmbench_hf.inference.plan import ideal_cached
+from helmbench_hf.models.chat import ChatTemplate
+from helmbench_hf.models.engine import Message
+from helmbench_hf.runs.plan import ideal_cached
 
 LONGEST = 1024
 """Tokens of a prompt at most: the long documents of the matrix would fill the small cache of a CPU by themselves."""

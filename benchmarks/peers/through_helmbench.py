@@ -13,13 +13,13 @@ from meter import Meter, Work, versions
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from helmbench_hf.inference.chat import ChatTemplate
-from helmbench_hf.inference.drive import drive
-from helmbench_hf.inference.engine import EngineSpec, Message, Request, Sampling
-from helmbench_hf.inference.journal import Journal
-from helmbench_hf.inference.keys import digest
-from helmbench_hf.inference.vllm import VllmEngine
+from helmbench_hf.hashing import digest
+from helmbench_hf.models.chat import ChatTemplate
+from helmbench_hf.models.drive import drive
+from helmbench_hf.models.engine import EngineSpec, Message, Request, Sampling
+from helmbench_hf.models.vllm import VllmEngine
 from helmbench_hf.records import Completion
+from helmbench_hf.runs.journal import Journal
 
 
 def requests_of(work: Work) -> list[Request]:

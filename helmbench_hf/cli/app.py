@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from helmbench_hf import __version__
 from helmbench_hf.cli import (
@@ -25,8 +27,25 @@ from helmbench_hf.cli import (
     submit,
 )
 
+
+class ByWorkflow(TyperGroup):
+    """The commands under the headings of `rich_help_panel`, in the order in which they are added."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a section for each heading."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            if (command := self.get_command(ctx, name)) is not None and not command.hidden:
+                heading = str(getattr(command, "rich_help_panel", ""))
+                sections.setdefault(heading, []).append((name, command.get_short_help_str(60)))
+        for heading, rows in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
 app = typer.Typer(
     name="helmbench",
+    cls=ByWorkflow,
     help="Measure how language models behave with people in distress. Runs on your own machine.",
     no_args_is_help=True,
     add_completion=False,
@@ -36,32 +55,41 @@ app = typer.Typer(
 content.app.command("sheet")(review.sheet)
 content.app.command("read")(review.read)
 content.app.command("agreement")(review.agreement)
-app.add_typer(content.app, name="content")
 judge.app.command("sheet")(judge_sheets.sheet)
 judge.app.command("read")(judge_sheets.read)
 judge.app.command("agreement")(judge_sheets.agreement)
-app.add_typer(judge.app, name="judge")
-app.add_typer(people.app, name="people")
-app.add_typer(export.app, name="export")
-app.command("rate")(people.rate)
-app.command("siri2")(people.siri2)
-app.command("show")(content.show)
-app.command("cases")(content.cases)
-app.command("models")(models.models)
-app.command("plan")(plan.plan)
-app.command("run")(grade.run_all)
-app.command("generate")(run.generate)
-app.command("merge")(merge.merge)
-app.command("grade")(grade.grade)
-app.command("score")(scores.score)
-app.command("report")(scores.report)
-app.command("policies")(scores.policies)
-app.command("compare")(scores.compare)
-app.command("study")(study.study)
-app.command("submit")(submit.submit)
-app.command("verify")(submit.verify)
-app.command("leaderboard")(board.leaderboard)
-app.command("demo-model")(run.demo_model)
+LOOK, RUN, JUDGE, REPORT = "Look", "Run", "Judge", "Score and report"
+SHARE, PEOPLE, CONTENT = "Share", "People", "Content"
+COMMANDS: tuple[tuple[str, str, Callable[..., object] | typer.Typer], ...] = (
+    (LOOK, "cases", content.cases),
+    (LOOK, "show", content.show),
+    (LOOK, "models", models.models),
+    (LOOK, "plan", plan.plan),
+    (RUN, "run", grade.run_all),
+    (RUN, "generate", run.generate),
+    (RUN, "merge", merge.merge),
+    (RUN, "demo-model", run.demo_model),
+    (JUDGE, "grade", grade.grade),
+    (JUDGE, "judge", judge.app),
+    (REPORT, "score", scores.score),
+    (REPORT, "report", scores.report),
+    (REPORT, "compare", scores.compare),
+    (REPORT, "study", study.study),
+    (REPORT, "policies", scores.policies),
+    (SHARE, "submit", submit.submit),
+    (SHARE, "verify", submit.verify),
+    (SHARE, "board", board.app),
+    (SHARE, "export", export.app),
+    (PEOPLE, "people", people.app),
+    (PEOPLE, "rate", people.rate),
+    (PEOPLE, "siri2", people.siri2),
+    (CONTENT, "content", content.app),
+)
+for panel, name, command in COMMANDS:
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name, rich_help_panel=panel)
+    else:
+        app.command(name, rich_help_panel=panel)(command)
 
 
 def _version(wanted: bool) -> None:

@@ -1,8 +1,7 @@
-"""`helmbench leaderboard`: the board of verified submissions, on this machine."""
+"""`helmbench board build` and `preview`: verified submissions as a static site."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,71 +12,41 @@ from helmbench_hf.cli.content import Dataset, Revision, fail
 from helmbench_hf.cli.run import ours
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from helmbench_hf.board.verify import Report
     from helmbench_hf.dataset.load import CaseSet
-    from helmbench_hf.leaderboard.data import Data
-    from helmbench_hf.leaderboard.reports import Reports
-    from helmbench_hf.report.model import Policy
+    from helmbench_hf.report.policies import Policy
 
-PORT = 7860
+app = typer.Typer(help="The board of verified submissions, as a static site.", no_args_is_help=True)
 
 
-def leaderboard(
+@app.command()
+def build(
     results: Annotated[
         str, typer.Option("--results", help="Folder with submissions/, or OWNER/NAME of a results repository on the Hub.")
     ],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the site; pages of an earlier build are replaced.")],
     results_revision: Annotated[
         str | None, typer.Option("--results-revision", help="Branch, tag or commit of the results repository.")
     ] = None,
-    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port on this machine.")] = PORT,
     cache_dir: Annotated[
-        Path | None,
-        typer.Option("--cache", help="Where verifications, ranks and reports are kept (default: the user's cache folder)."),
+        Path | None, typer.Option("--cache", help="Where verified results are kept (default: the user's cache folder).")
     ] = None,
-    only_prepare: Annotated[
-        bool, typer.Option("--prepare", help="Verify and rank what is new, then leave; the next start is quick.")
-    ] = False,
     test: Annotated[
-        bool, typer.Option("--test-board", help="Show runs of the design smoke as well; every page says that it is a test board.")
+        bool, typer.Option("--test-board", help="Show runs of the design smoke too; the page then says that it is a test board.")
     ] = False,
     dataset: Dataset = None,
     revision: Revision = None,
 ) -> None:
-    """Show the board of verified submissions in a browser, on this machine alone; Ctrl-C ends it."""
-    from helmbench_hf.dataset.publish import PublishError
-    from helmbench_hf.leaderboard.app import HOST, serve
-    from helmbench_hf.report.text import plain
-
-    errors: tuple[type[Exception], ...] = (PublishError, OSError, *ours())
-    try:
-        data, reports = open_board(results, results_revision, cache_dir, dataset, revision, test=test)
-        runs = sum(len(group.entries) for group in data.groups)
-        typer.echo(f"{runs} runs in {len(data.groups)} tables; {len(data.refused)} submissions are not shown")
-        if only_prepare:
-            return
-        typer.echo(f"http://{HOST}:{port} (Ctrl-C ends)")
-        serve(data, reports.page, reports.index, port=port)
-    except ModuleNotFoundError as error:
-        fail(f"{error.name} is missing; install the extra with `pip install 'helmbench-hf[board]'`")
-    except errors as error:
-        fail(plain(error, 1000))
-
-
-def open_board(
-    results: str,
-    results_revision: str | None = None,
-    cache_dir: Path | None = None,
-    dataset: str | None = None,
-    revision: str | None = None,
-    *,
-    test: bool = False,
-) -> tuple[Data, Reports]:
-    """Fetch, verify, rank: what `serve` needs. Also what a Space calls."""
+    """Verify every submission and write the site: pages that open from a disk or any web server, and table.json."""
+    from helmbench_hf.board.marks import read_marks
+    from helmbench_hf.board.pages import write_run
+    from helmbench_hf.board.results import collect, fetch_results
+    from helmbench_hf.board.site import build as build_site
     from helmbench_hf.dataset.load import load_cases
-    from helmbench_hf.inference.identity import cache_folder
-    from helmbench_hf.leaderboard.collect import collect, fetch_results
-    from helmbench_hf.leaderboard.data import prepare
-    from helmbench_hf.leaderboard.marks import read_marks
-    from helmbench_hf.leaderboard.reports import Reports
+    from helmbench_hf.dataset.publish import PublishError
+    from helmbench_hf.models.identity import cache_folder
     from helmbench_hf.report.text import plain
 
     @cache
@@ -87,13 +56,43 @@ def open_board(
     @cache
     def policies(design: str) -> Sequence[Policy]:
         from helmbench_hf.cli.scores import expected
-        from helmbench_hf.report.assemble import policy_rows
+        from helmbench_hf.report.policies import policy_rows
 
         return policy_rows(*expected(load(design).cases))
 
+    def write(report: Report, folder: Path) -> None:
+        assert report.manifest is not None
+        write_run(report, folder, policies(report.manifest.dataset.design))
+
+    errors: tuple[type[Exception], ...] = (PublishError, OSError, *ours())
     kept = cache_folder() / "board" if cache_dir is None else cache_dir
-    root, address = fetch_results(results, results_revision, kept)
-    marks = read_marks(root)
-    accepted, refused = collect(root, marks, load, kept, lambda line: typer.echo(plain(line), err=True), test=test)
-    data = prepare(accepted, refused, marks, policies, address=address, stores=(root / "board", kept), test=test)
-    return data, Reports(kept, load)
+    try:
+        root, address = fetch_results(results, results_revision, kept)
+        marks = read_marks(root)
+        found = collect(root, marks, load, kept, write, lambda line: typer.echo(plain(line), err=True), test=test)
+        found.address = address
+        runs = build_site(found, marks, out, test=test)
+    except errors as error:
+        fail(plain(error, 1000))
+    typer.echo(f"{out / 'index.html'}: {runs} runs; {len(found.refused)} submissions are not shown")
+
+
+@app.command()
+def preview(
+    out: Annotated[Path, typer.Option("--out", help="Folder of a built site.")],
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port on this machine; 0 takes a free one.")] = 7860,
+) -> None:
+    """Serve a built site on this machine only; Ctrl-C ends it."""
+    from functools import partial
+    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+    if not (out / "index.html").is_file():
+        fail(f"{out} holds no site; make one with `helmbench board build --results DIR_OR_REPO --out {out}`")
+    try:
+        with ThreadingHTTPServer(("127.0.0.1", port), partial(SimpleHTTPRequestHandler, directory=str(out))) as server:
+            typer.echo(f"http://127.0.0.1:{server.server_port}/ (Ctrl-C ends)")
+            server.serve_forever()
+    except OSError as error:
+        fail(f"port {port} cannot be used ({error.strerror}); give another one with --port")
+    except KeyboardInterrupt:
+        typer.echo("")

@@ -12,8 +12,8 @@ import typer
 
 if TYPE_CHECKING:
     from helmbench_hf.content.load import Benchmark
-    from helmbench_hf.content.strict_yaml import Problem
     from helmbench_hf.dataset.load import CaseSet
+    from helmbench_hf.strict_yaml import Problem
 
 app = typer.Typer(help="The authored files.", no_args_is_help=True)
 Result = TypeVar("Result")
@@ -55,14 +55,16 @@ def check(
     from helmbench_hf.content.lint import check as lint
     from helmbench_hf.content.lint import structure
     from helmbench_hf.content.load import ContentError, default_root, load_benchmark
-    from helmbench_hf.matrix.calibration import CalibrationError
-    from helmbench_hf.matrix.review import ReviewError
+    from helmbench_hf.dataset.calibration import CalibrationError
+    from helmbench_hf.dataset.design import plan_problems
+    from helmbench_hf.dataset.review import ReviewError
 
     root, day = content or default_root(), today.date() if today else dt.date.today()
     try:
         benchmark = load_benchmark(root)
         problems = lint(benchmark, day)
-        problems += [] if structure(benchmark) else _drifted(benchmark)
+        if not structure(benchmark):  # the matrix can be expanded
+            problems += [*plan_problems(benchmark), *_drifted(benchmark)]
         counted = (
             f"{len(benchmark.scenarios)} scenarios, {len(benchmark.criteria)} criteria, {len(benchmark.countries)} countries"
         )
@@ -83,7 +85,7 @@ def check(
 def _drifted(benchmark: Benchmark) -> list[Problem]:
     """The faults of versions.json; what is only to be known is printed. Expands the matrix, so its structure must be sound."""
     from helmbench_hf import versions
-    from helmbench_hf.content.cues import giveaway
+    from helmbench_hf.scoring.cues import giveaway
 
     drifted = versions.check(benchmark)
     for drift in drifted:
@@ -102,9 +104,9 @@ def lock(
     from helmbench_hf import versions
     from helmbench_hf.content.lint import load_sound
     from helmbench_hf.content.load import ContentError, default_root
+    from helmbench_hf.dataset.calibration import CalibrationError
     from helmbench_hf.dataset.identity import LOCK
-    from helmbench_hf.matrix.calibration import CalibrationError
-    from helmbench_hf.matrix.review import ReviewError
+    from helmbench_hf.dataset.review import ReviewError
 
     root = content or default_root()
     try:
@@ -143,19 +145,19 @@ def counts(
     """Print what the matrix contains beside what the blueprint planned; 1 where they differ without a reason."""
     from helmbench_hf.content.lint import load_sound
     from helmbench_hf.content.load import ContentError, default_root
-    from helmbench_hf.matrix import counts as counted
+    from helmbench_hf.dataset.design import plan_problems, plan_table, totals
 
     try:
         benchmark = load_sound(content or default_root())
     except ContentError as error:
         fail(error)
-    for name, value in counted.totals(benchmark).items():
+    for name, value in totals(benchmark).items():
         typer.echo(f"{name:14} {value}")
     if benchmark.plan is None:
         fail("there is no plan.yaml to hold the counts against")
-    for row in counted.table(benchmark, benchmark.plan):
+    for row in plan_table(benchmark, benchmark.plan):
         typer.echo(f"{row[0]:9} " + " ".join(f"{cell:>10}" for cell in row[1:6]) + f"  {row[6]:26} {row[7]}")
-    problems = list(counted.check(benchmark, benchmark.plan))
+    problems = list(plan_problems(benchmark))
     typer.echo("\n".join(map(str, problems)) or "the counts are as planned")
     raise typer.Exit(1 if problems else 0)
 

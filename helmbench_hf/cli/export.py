@@ -27,14 +27,14 @@ def eee(
     panel: Panel = "first",
 ) -> None:
     """Write a record of Every Eval Ever (schema 0.3.0)."""
+    from helmbench_hf.board.submission import prepare
     from helmbench_hf.interop.eee import RELATIONSHIPS, write
-    from helmbench_hf.leaderboard.own import verified
 
     if relationship not in RELATIONSHIPS:
         fail(f"{relationship!r} is no relationship; one of {', '.join(RELATIONSHIPS)}")
     errors: tuple[type[Exception], ...] = (OSError, *ours())
     try:
-        path = write(verified(run, check or (), panel), out, organization, relationship)
+        path = write(prepare(run, checks=check or (), panel=panel), out, organization, relationship)
     except errors as error:
         fail(error)
     typer.echo(path)
@@ -53,13 +53,13 @@ def results(
     panel: Panel = "first",
 ) -> None:
     """Print what would stand on the model's page of the Hub (.eval_results/helmbench.yaml); --push sends it."""
+    from helmbench_hf.board.submission import prepare
     from helmbench_hf.dataset.publish import PublishError
     from helmbench_hf.interop.eval_results import PATH, eval_results, open_pull_request
-    from helmbench_hf.leaderboard.own import verified
 
     errors: tuple[type[Exception], ...] = (PublishError, OSError, *ours())
     try:
-        made = verified(run, check or (), panel)
+        made = prepare(run, checks=check or (), panel=panel)
         text = eval_results(made, dataset)
         typer.echo(text, nl=False)
         if push is None:

@@ -15,7 +15,6 @@ from helmbench_hf.cli.run import (
     ModelRevision,
     Part,
     Repeats,
-    Replicas,
     Run,
     Set,
     TensorParallel,
@@ -27,15 +26,15 @@ from helmbench_hf.cli.run import (
 from helmbench_hf.cli.scores import ExistingRun, Panel, report
 
 if TYPE_CHECKING:
-    from helmbench_hf.grading.judge import JudgeSpec
+    from helmbench_hf.judging.judge import JudgeSpec
 
 Judges = Annotated[
     list[str] | None,
     typer.Option(
         "--judge",
         help="MODEL as for --model, then settings: vllm:OWNER/MODEL,family=qwen,mode=fast,thinking=off, or "
-        "endpoint:NAME,base_url=URL (mode evidence only), or preset:JUDGE (`helmbench models`). Several judges: --panel of "
-        "score, report and run says whose verdict gives the credit; one of a second family confirms vetoes. "
+        "endpoint:NAME,base_url=URL (mode fast on a vLLM server only), or preset:JUDGE (`helmbench models`). Several judges: "
+        "--panel of score, report and run says whose verdict gives the credit; one of a second family confirms vetoes. "
         "Without a judge, only what code decides is graded.",
     ),
 ]
@@ -45,12 +44,12 @@ def judge_spec(text: str, thinking: str | None = None, **machine: int | None) ->
     """Read `MODEL,id=..,family=..,mode=auto|fast|evidence,orders=1|2,NAME=VALUE..`; other names are engine settings.
 
     The id is the model's name, the family the letters that it begins with, unless they are given. `preset:JUDGE` fills in
-    what is not given. `thinking` and `machine` (replicas, tensor_parallel_size) are for judges that do not say it themselves.
+    what is not given. `thinking` and `machine` (tensor_parallel_size) are for judges that do not say it themselves.
     """
     from helmbench_hf.cli.run import DEMO, DEMO_DTYPE, pairs
-    from helmbench_hf.demo_model import demo_model_path
-    from helmbench_hf.grading.judge import JudgeSpec
-    from helmbench_hf.inference.engine import split_model
+    from helmbench_hf.judging.judge import JudgeSpec
+    from helmbench_hf.models.demo_model import demo_model_path
+    from helmbench_hf.models.engine import split_model
 
     model, *settings = text.split(",")
     common: dict[str, Any] = {} if split_model(model)[0] == "endpoint" else machine
@@ -68,8 +67,7 @@ def judge_spec(text: str, thinking: str | None = None, **machine: int | None) ->
 
 def _judge_preset(engine: str, name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """The model, the settings that are filled in, and the record, printed as well."""
-    from helmbench_hf.inference.filled import fill_judge
-    from helmbench_hf.inference.presets import load_presets
+    from helmbench_hf.models.presets import fill_judge, load_presets
 
     judge, filled = fill_judge(load_presets(), name, given)
     typer.echo(filled.shown, err=True)
@@ -81,16 +79,15 @@ def grade(
     run: ExistingRun,
     judge: Judges = None,
     thinking: Thinking = None,
-    replicas: Replicas = None,
     tensor_parallel: TensorParallel = None,
 ) -> None:
     """Let each judge read the answers, one after the other; stop it whenever you like, the same command goes on."""
-    from helmbench_hf.grading.run import JOB, payload
-    from helmbench_hf.run_folder import RunFolder
+    from helmbench_hf.judging.grade import JOB, payload
+    from helmbench_hf.runs.folder import RunFolder
 
     try:
         RunFolder(run).manifest()
-        specs = [judge_spec(text, thinking, replicas=replicas, tensor_parallel_size=tensor_parallel) for text in judge or []]
+        specs = [judge_spec(text, thinking, tensor_parallel_size=tensor_parallel) for text in judge or []]
     except ours() as error:
         fail(error)
     if len({spec.id for spec in specs}) < len(specs):
@@ -118,18 +115,16 @@ def run_all(
     settings: Set = None,
     repeats: Repeats = None,
     shard: Part = None,
-    replicas: Replicas = None,
     tensor_parallel: TensorParallel = None,
 ) -> None:
     """Generate, grade, score and report; each stage goes on where it stopped.
 
-    --thinking is the model's, not a judge's. --replicas and --tensor-parallel are for the model and for the judges that say
-    nothing else (`--judge MODEL,replicas=2`).
+    --thinking is the model's, not a judge's. --tensor-parallel is for the model and for the judges that say nothing else.
     """
     generate(
         run=run, model=model, design=design, dataset=dataset, revision=revision, only=only, limit=limit,
         free_form=free_form, thinking=thinking, model_revision=model_revision, engine=engine, settings=settings,
-        repeats=repeats, shard=shard, replicas=replicas, tensor_parallel=tensor_parallel,
+        repeats=repeats, shard=shard, tensor_parallel=tensor_parallel,
     )  # fmt: skip
-    grade(run=run, judge=judge, replicas=replicas, tensor_parallel=tensor_parallel)
+    grade(run=run, judge=judge, tensor_parallel=tensor_parallel)
     report(run=run, panel=panel)

@@ -13,14 +13,13 @@ from helmbench_hf.cli.content import Json, fail
 from helmbench_hf.cli.grade import judge_spec
 from helmbench_hf.cli.judge_outside import check_outside
 from helmbench_hf.cli.review import Content
-from helmbench_hf.cli.run import Replicas, TensorParallel, Thinking, child_job, ours
+from helmbench_hf.cli.run import TensorParallel, Thinking, child_job, ours
 
 if TYPE_CHECKING:
     from helmbench_hf.content.load import Benchmark
-    from helmbench_hf.grading.calibration import Labels
+    from helmbench_hf.judging.check import JudgeCheck, Labels
     from helmbench_hf.records import CheckedLabel
-    from helmbench_hf.run_folder import RunFolder
-    from helmbench_hf.scoring.judge_check import JudgeCheck
+    from helmbench_hf.runs.folder import RunFolder
 
 app = typer.Typer(help="Choose a judge: how far it errs on replies whose right verdicts are known.", no_args_is_help=True)
 Row = Mapping[str, Any]
@@ -59,16 +58,14 @@ def check(
     out: Annotated[Path | None, typer.Option("--out", help="Folder of the check (default: runs/check-JUDGE).")] = None,
     content: Content = None,
     thinking: Thinking = None,
-    replicas: Replicas = None,
     tensor_parallel: TensorParallel = None,
     as_json: Json = False,
 ) -> None:
     """Hold a judge against labeled replies; stop it whenever you like, the same command goes on. A judge that fails exits 0."""
     from helmbench_hf.content.lint import load_sound
     from helmbench_hf.content.load import default_root
-    from helmbench_hf.grading.calibration import find_labels
-    from helmbench_hf.grading.checking import JOB, payload
-    from helmbench_hf.run_folder import RunFolder
+    from helmbench_hf.judging.check import JOB, find_labels, payload
+    from helmbench_hf.runs.folder import RunFolder
 
     if (judge is None) == (verdicts is None):
         fail("name one judge: --judge SPEC asks it, --verdicts FILE reads what it said elsewhere")
@@ -76,7 +73,7 @@ def check(
     if release or columns:
         if labels is None or judge is None or wanted or run is not None:
             fail("--format reads --labels FILE and asks --judge SPEC; leave --verdicts, --criteria and --run out")
-        spec = judge_spec(judge, thinking, replicas=replicas, tensor_parallel_size=tensor_parallel)
+        spec = judge_spec(judge, thinking, tensor_parallel_size=tensor_parallel)
         check_outside(spec, labels, release or "columns", columns, out, root, as_json=as_json)
         return
     try:
@@ -88,7 +85,7 @@ def check(
             folder = RunFolder(out or Path("runs") / f"check-{verdicts.stem}")
             found = _replay(folder, verdicts, run, known, benchmark)
         else:
-            spec = judge_spec(judge or "", thinking, replicas=replicas, tensor_parallel_size=tensor_parallel)
+            spec = judge_spec(judge or "", thinking, tensor_parallel_size=tensor_parallel)
             folder = RunFolder(out or Path("runs") / f"check-{spec.id}")
             asked = payload(folder.root, spec, root, wanted, labels)
             child_job(JOB, asked, f"check of {spec.id}", folder.root / "judge.log")
@@ -100,9 +97,8 @@ def check(
 
 def _replay(folder: RunFolder, verdicts: Path, run: Path | None, labels: Labels, benchmark: Benchmark) -> dict[str, Any]:
     """Check what a file says; the judge has a name and no identity."""
-    from helmbench_hf.grading.calibration import outside_verdicts
-    from helmbench_hf.grading.checking import replayed
-    from helmbench_hf.inference.keys import digest
+    from helmbench_hf.hashing import digest
+    from helmbench_hf.judging.check import outside_verdicts, replayed
 
     if run is not None:
         fail("--run needs --judge: a file of verdicts does not say whether the judge of that run gave them")
@@ -112,7 +108,7 @@ def _replay(folder: RunFolder, verdicts: Path, run: Path | None, labels: Labels,
 
 
 def _asked(folder: RunFolder, run: Path | None, labels: Labels, benchmark: Benchmark) -> dict[str, Any]:
-    from helmbench_hf.grading.checking import checked
+    from helmbench_hf.judging.check import checked
 
     row, found, cost = checked(folder, labels, benchmark)
     return _written(folder, row, found, cost, run, labels, benchmark)
@@ -129,11 +125,11 @@ def _written(
 ) -> dict[str, Any]:
     """Make `check.json` and give what it holds."""
     from helmbench_hf.dataset.identity import calibration as calibration_of
-    from helmbench_hf.grading import rubric
-    from helmbench_hf.grading.calibration import on_twins
-    from helmbench_hf.run_folder import write_json
-    from helmbench_hf.scoring.claims import FILE, document
-    from helmbench_hf.scoring.judge_check import check as hold
+    from helmbench_hf.judging import rubric
+    from helmbench_hf.judging.check import check as hold
+    from helmbench_hf.judging.check import on_twins
+    from helmbench_hf.judging.claims import FILE, document
+    from helmbench_hf.runs.folder import write_json
 
     identity, calibration = rubric.identity(benchmark), calibration_of(benchmark)
     raters = labels.raters
@@ -154,7 +150,7 @@ def _written(
     }
     made = document(
         result,
-        judge=judge,
+        judge=dict(judge),
         rubric=identity,
         benchmark={
             "name": benchmark.file.name,
@@ -163,7 +159,7 @@ def _written(
             "calibration_sha256": calibration.sha256,
         },
         labels=facts,
-        cost=cost,
+        cost=None if cost is None else dict(cost),
     )
     write_json(folder.root / FILE, made)
     return made
@@ -171,9 +167,9 @@ def _written(
 
 def _judged(run: Path, judge: Row, identity: Row) -> dict[str, tuple[int, int]]:
     """By criterion the FAIL verdicts and all verdicts that this judge gave in a run."""
-    from helmbench_hf.grading.run import collect
-    from helmbench_hf.run_folder import RunFolder
-    from helmbench_hf.scoring.claims import unlike
+    from helmbench_hf.judging.claims import unlike
+    from helmbench_hf.judging.grade import collect
+    from helmbench_hf.runs.folder import RunFolder
 
     graded = collect(RunFolder(run))
     mine = [row["id"] for row in graded.judge_rows if not unlike({"judge": judge, "rubric": identity}, row)]

@@ -13,9 +13,8 @@ from helmbench_hf.cli.content import fail
 from helmbench_hf.cli.run import child_job, ours
 
 if TYPE_CHECKING:
-    from helmbench_hf.grading.calibration import Labels
-    from helmbench_hf.grading.judge import JudgeSpec
-    from helmbench_hf.scoring.judge_check import CriterionCheck
+    from helmbench_hf.judging.check import CriterionCheck, Labels
+    from helmbench_hf.judging.judge import JudgeSpec
 
 FILE = "external.json"
 
@@ -25,11 +24,11 @@ def check_outside(
 ) -> None:
     """Ask the judge about the ratings in `path` and write `external.json`: agreement, kappa and FAIL recall, no gate."""
     from helmbench_hf.content.lint import load_sound
-    from helmbench_hf.grading import outside
-    from helmbench_hf.grading.checking import JOB, checked, payload
-    from helmbench_hf.inference.keys import text_sha
-    from helmbench_hf.run_folder import RunFolder, write_json
-    from helmbench_hf.scoring.judge_check import check as hold
+    from helmbench_hf.hashing import text_sha
+    from helmbench_hf.judging import outside
+    from helmbench_hf.judging.check import check as hold
+    from helmbench_hf.judging.check import checked
+    from helmbench_hf.runs.folder import RunFolder, write_json
 
     folder = RunFolder(out or Path("runs") / f"external-{spec.id}-{path.stem}")
     try:
@@ -37,8 +36,8 @@ def check_outside(
         labels, benchmark = outside.labels(load_sound(root), path, how)
         if not labels.probes:
             fail(f"no two raters of {path} agree on any label, so there is nothing to hold the judge against")
-        asked = payload(folder.root, spec, root, (), path, how)
-        child_job(JOB, asked, f"external check of {spec.id}", folder.root / "judge.log")
+        asked = outside.payload(folder.root, spec, root, path, how)
+        child_job(outside.JOB, asked, f"external check of {spec.id}", folder.root / "judge.log")
         row, found, cost = checked(folder, labels, benchmark)
     except ours() as error:
         fail(error)

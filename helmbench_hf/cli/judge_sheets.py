@@ -25,9 +25,9 @@ def sheet(
     content: Content = None,
 ) -> None:
     """Write the labeled replies shuffled and without verdicts; a reply and an edit of it never stand on one sheet."""
-    from helmbench_hf.grading.sheets import items, write_sheets
-    from helmbench_hf.matrix.calibration import CalibrationError
-    from helmbench_hf.matrix.review import ReviewError
+    from helmbench_hf.dataset.calibration import CalibrationError
+    from helmbench_hf.dataset.review import ReviewError
+    from helmbench_hf.judging.sheets import items, write_sheets
 
     benchmark = benchmark_of(content)
     try:
@@ -50,9 +50,9 @@ def read(
     content: Content = None,
 ) -> None:
     """Keep one reader's verdicts beside the authored files."""
-    from helmbench_hf.grading.sheets import read_answers
-    from helmbench_hf.matrix.calibration import CalibrationError, Kind, store
-    from helmbench_hf.matrix.review import ReviewError
+    from helmbench_hf.dataset.calibration import CalibrationError, Kind, store
+    from helmbench_hf.dataset.review import ReviewError
+    from helmbench_hf.judging.sheets import read_answers
 
     if kind not in {"model", "human"}:
         fail("--kind is model or human")
@@ -67,9 +67,9 @@ def read(
 
 def agreement(content: Content = None, as_json: Json = False) -> None:
     """Say how far readers agree with the gold, and what is not settled."""
-    from helmbench_hf.grading.sheets import readings
-    from helmbench_hf.matrix.calibration import READERS, CalibrationError
-    from helmbench_hf.matrix.review import ReviewError
+    from helmbench_hf.dataset.calibration import READERS, CalibrationError
+    from helmbench_hf.dataset.review import ReviewError
+    from helmbench_hf.judging.sheets import readings
 
     try:
         found = readings(benchmark_of(content))

@@ -11,7 +11,7 @@ from helmbench_hf.cli.content import fail
 from helmbench_hf.cli.run import ours
 
 if TYPE_CHECKING:
-    from helmbench_hf.merge import Merged
+    from helmbench_hf.runs.merge import Merged
 
 
 def merge(
@@ -19,7 +19,7 @@ def merge(
     runs: Annotated[list[Path], typer.Argument(help="Folders of the runs; they stay as they are.")],
 ) -> None:
     """Put the shards of a run together, and say what is missing."""
-    from helmbench_hf.merge import merge as put_together
+    from helmbench_hf.runs.merge import merge as put_together
 
     try:
         merged = put_together(out, runs)

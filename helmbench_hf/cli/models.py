@@ -11,13 +11,13 @@ import typer
 from helmbench_hf.cli.content import Json, fail
 
 if TYPE_CHECKING:
-    from helmbench_hf.inference.presets import Draw, ModelPreset, Presets
+    from helmbench_hf.models.presets import Draw, ModelPreset, Presets
 
 
 def models(as_json: Json = False) -> None:
     """List the model and judge presets: sizes, license, thinking, sampling. Their files say where each value was read."""
     from helmbench_hf.content.load import ContentError
-    from helmbench_hf.inference.presets import load_presets
+    from helmbench_hf.models.presets import load_presets
 
     try:
         presets = load_presets()
@@ -42,7 +42,7 @@ def models(as_json: Json = False) -> None:
 
 def preset_name(model: str) -> tuple[str, str] | None:
     """Split `preset:NAME` or `vllm:preset:NAME` into (engine with its colon, NAME); None for any other model."""
-    from helmbench_hf.inference.filled import MARK
+    from helmbench_hf.models.presets import MARK
 
     engine, mark, name = model.partition(MARK)
     return (engine, name) if mark and (not engine or engine.endswith(":")) else None

@@ -66,7 +66,7 @@ def take(
     from helmbench_hf.content.load import default_benchmark
     from helmbench_hf.people.intake import study_in
     from helmbench_hf.people.intake import take as taken
-    from helmbench_hf.run_folder import RunFolder
+    from helmbench_hf.runs.folder import RunFolder
 
     try:
         loaded = load(study_in(files).design, dataset, revision)
@@ -147,10 +147,10 @@ def rate(
 ) -> None:
     """Serve replies to human raters, one criterion at a time, on this machine alone; Ctrl-C ends it, the same command goes on."""
     from helmbench_hf.content.load import default_benchmark
-    from helmbench_hf.inference.journal import Journal, RunLock
     from helmbench_hf.people.rater_app import HOST, serve
     from helmbench_hf.people.rating import Ratings, prepare
-    from helmbench_hf.run_folder import RunFolder
+    from helmbench_hf.runs.folder import RunFolder
+    from helmbench_hf.runs.journal import Journal, RunLock
 
     benchmark, wanted = default_benchmark(), [code for code in criteria.split(",") if code]
     try:

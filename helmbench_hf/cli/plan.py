@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -21,7 +17,6 @@ from helmbench_hf.cli.run import (
     ModelRevision,
     Part,
     Repeats,
-    Replicas,
     Set,
     TensorParallel,
     Thinking,
@@ -29,13 +24,7 @@ from helmbench_hf.cli.run import (
     ours,
 )
 
-if TYPE_CHECKING:
-    from helmbench_hf.generate.run import Ask, Prepared
-    from helmbench_hf.inference.engine import Request
-    from helmbench_hf.inference.plan import Plan
-    from helmbench_hf.records import Case
-
-DEFAULT_WINDOW, DEFAULT_BLOCK = 8192, 16
+DEFAULT_BLOCK = 16
 
 
 def plan(
@@ -52,7 +41,6 @@ def plan(
     settings: Set = None,
     repeats: Repeats = None,
     shard: Part = None,
-    replicas: Replicas = None,
     tensor_parallel: TensorParallel = None,
     tokens_per_second: Annotated[
         float | None,
@@ -65,125 +53,22 @@ def plan(
 ) -> None:
     """Say what a run will ask: answers, tokens, judge calls, prefix sharing, disk, and what the chat template does.
 
-    With the options of the run itself: --shard, --repeats and --replicas count here as they do there.
+    With the options of the run itself: --shard and --repeats count here as they do there.
     """
     ask = build_ask(
-        Path("unused"), model, model_revision, engine, settings, free_form, thinking, repeats, replicas, tensor_parallel,
+        Path("unused"), model, model_revision, engine, settings, free_form, thinking, repeats, tensor_parallel,
         design=design, dataset=dataset, revision=revision, only=only, limit=limit, shard=shard,
     )  # fmt: skip
     try:
-        from helmbench_hf.generate.run import prepare
+        from helmbench_hf.runs.generate import prepare
+        from helmbench_hf.runs.plan import run_figures
 
-        prepared = prepare(ask)
-        found = _figures(ask, prepared, block_size, tokens_per_second)
+        found = run_figures(ask, prepare(ask), block_size, tokens_per_second)
     except ours() as error:
         fail(error)
     typer.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else _text(found))
 
 
-def _figures(ask: Ask, prepared: Prepared, block_size: int, rate: float | None) -> dict[str, Any]:
-    from helmbench_hf.inference.identity import context_length
-    from helmbench_hf.inference.plan import Speed, make_plan
-
-    if by_server := prepared.model.template.facts.by_server:
-        window = None
-    else:
-        window = ask.engine.max_model_len or context_length(ask.engine.model, ask.engine.revision) or DEFAULT_WINDOW
-    talks = prepared.conversations(ask.settings, {})
-
-    def later(request: Request) -> list[int]:
-        return [prepared.model.template.count(turn) + 16 for turn in talks.later(request)]
-
-    engines = ask.engine.replicas or 1
-    speed = Speed(prefill=10 * rate * engines, answer=rate * engines) if rate else None
-    reasoning = ask.settings.thinking_tokens
-    made = make_plan(
-        talks.first_turns(),
-        max_model_len=window or sys.maxsize,
-        block_size=block_size,
-        later=later,
-        speed=speed,
-        thinking_tokens=reasoning,
-    )
-    counted = _counted(prepared.cases)
-    return {
-        "dataset": asdict(prepared.identity),
-        "model": prepared.model.identity.as_row(),
-        "chat template": asdict(prepared.model.template.facts),
-        "thinking tokens": ask.settings.thinking_tokens,
-        "constrained answers": 0 if ask.settings.free_form else counted.constrained * ask.settings.draws,
-        "preset": ask.preset,
-        "unlike the preset": _unlike(ask, prepared),
-        "context window": window,
-        "replicas": ask.engine.replicas,
-        "tensor parallel": ask.engine.tensor_parallel_size,
-        "shard": ask.shard,
-        "repeats": ask.settings.draws,
-        "cases": len(prepared.cases),
-        "modes": dict(counted.modes),
-        "answers": talks.planned_turns,
-        "judge calls per judge, at most": counted.judge_calls * ask.settings.draws,
-        **_plan_row(made),
-        **(dict.fromkeys(COUNTED_BY_SERVER) if by_server else {}),
-    }
-
-
-@dataclass(slots=True)
-class _Counted:
-    """What the cases alone say of one answer each."""
-
-    modes: Counter[str] = field(default_factory=Counter)
-    constrained: int = 0
-    """Answers that are held to a schema."""
-    judge_calls: int = 0
-    """Criteria to be judged if every answer is usable: each once per graded turn."""
-
-
-def _counted(cases: Iterable[Case]) -> _Counted:
-    """Count in one pass: cases come from disk."""
-    found = _Counted()
-    for case in cases:
-        found.modes[case.mode] += 1
-        if case.response_schema:
-            found.constrained += len(case.turns)
-        grading = case.grading
-        judged = {*grading.criteria, *grading.vetoes, *grading.reported, *filter(None, [grading.contrast])}
-        found.judge_calls += len(judged) * len(grading.turns)
-    return found
-
-
-def _unlike(ask: Ask, prepared: Prepared) -> list[str]:
-    """The facts of the template that are not as its preset says."""
-    if ask.preset is None:
-        return []
-    from helmbench_hf.inference.filled import differences
-    from helmbench_hf.inference.presets import load_presets
-
-    slug = ask.preset["preset"].partition("@")[0]
-    return differences(load_presets().models[slug], prepared.model.template.facts)
-
-
-def _plan_row(made: Plan) -> dict[str, Any]:
-    return {
-        "prompt tokens, first turns": made.prompt_tokens,
-        "prompt tokens, later turns at most": made.later_prompt_tokens,
-        "answer tokens at most": made.answer_tokens,
-        "ideal cached fraction": round(made.cached_fraction, 4),
-        "disk at most, bytes": made.disk_bytes,
-        "seconds at most": made.seconds,
-        "too long": dict(made.too_long),
-        "may outgrow the window": dict(made.may_outgrow),
-        "cannot be rendered": dict(made.refused),
-    }
-
-
-COUNTED_BY_SERVER = (
-    "prompt tokens, first turns",
-    "prompt tokens, later turns at most",
-    "ideal cached fraction",
-    "seconds at most",
-)
-"""Figures of the plan that rest on the length of prompts."""
 ROLES = {
     "native": "has a system role; the system text is in the rendered prompt",
     "rejected": "has no system role: the system text goes before the first user message (recorded as folded)",
@@ -238,7 +123,6 @@ def _text(found: dict[str, Any]) -> str:
         f"dataset    {dataset['name']} {dataset['version']} {dataset['design']}, content {dataset['content_sha256'][:16]}",
         f"model      {model['id']}, {_model_facts(model, facts)}",
         *_template_lines(facts),
-        *_replica_lines(found),
         f"cases      {found['cases']} ({modes}){part}",
         f"answers    {found['answers']}{times}; judge calls at most {found['judge calls per judge, at most']} per judge",
         *_token_lines(found),
@@ -254,13 +138,6 @@ def _text(found: dict[str, Any]) -> str:
     for name, what in warned.items():
         lines += [f"warning    {key}: {value} {what}".rstrip() for key, value in found[name].items()]
     return "\n".join(lines)
-
-
-def _replica_lines(found: dict[str, Any]) -> list[str]:
-    if found["replicas"] is None:
-        return []
-    count = found["replicas"] or "as many as there are GPUs for"
-    return [f"replicas   {count} in Ray, each on {found['tensor parallel']} GPU(s) of one machine, or on a share of its cores"]
 
 
 def _model_facts(model: dict[str, Any], facts: dict[str, Any]) -> str:

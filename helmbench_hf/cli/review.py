@@ -40,7 +40,8 @@ def sheet(
     ] = None,
 ) -> None:
     """Write the messages shuffled and without labels, for readers who did not write them."""
-    from helmbench_hf.matrix.review import ReviewError, items, unread, write_sheet
+    from helmbench_hf.dataset.review import ReviewError, items, write_sheet
+    from helmbench_hf.dataset.review import agreement as readings
 
     benchmark = benchmark_of(content)
     found = items(benchmark, only)
@@ -48,7 +49,7 @@ def sheet(
         fail(f"no scenario starts with {only}")
     if readers is not None:
         try:
-            found = unread(benchmark, found, readers)
+            found = [each.item for each in readings(benchmark, only) if len(each.reads) < readers]
         except ReviewError as error:
             fail(error)
         if not found:
@@ -66,7 +67,7 @@ def read(
     content: Content = None,
 ) -> None:
     """Keep one reader's answers beside the authored files."""
-    from helmbench_hf.matrix.review import ReviewError, read_answers, store
+    from helmbench_hf.dataset.review import ReviewError, read_answers, store
 
     if kind not in {"model", "human"}:
         fail("--kind is model or human")
@@ -80,24 +81,24 @@ def read(
 
 def agreement(content: Content = None, only: Scenarios = "", as_json: Json = False) -> None:
     """Say how far blind readers agree with the gold, and list what they dispute."""
-    from helmbench_hf.matrix.review import ReviewError
-    from helmbench_hf.matrix.review import agreement as rows_of
+    from helmbench_hf.dataset.review import ReviewError
+    from helmbench_hf.dataset.review import agreement as rows_of
 
     try:
         rows = rows_of(benchmark_of(content), only)
     except ReviewError as error:
         fail(error)
     if as_json:
-        typer.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        typer.echo(json.dumps([row.plain() for row in rows], indent=1, ensure_ascii=False))
         return
-    settled = [row for row in rows if row["gold"] is not None]
-    reads = sum(row["readers"] for row in settled)
-    agree = sum(row["agree"] for row in settled)
+    settled = [row for row in rows if row.item.gold is not None]
+    reads = sum(len(row.reads) for row in settled)
+    agree = sum(row.agree or 0 for row in settled)
     for row in settled:
-        for said in row["reads"]:
-            if said["answer"] != row["gold"]:
-                place = f"{row['scenario']}-{row['perturbation']}"
-                typer.echo(f"{place}: gold {row['gold']}, {said['reader']} {said['answer']} {said['odd']}".rstrip())
-    unread = sum(row["readers"] == 0 for row in rows)
+        for said in row.reads:
+            if said.answer != row.item.gold:
+                place = f"{row.item.scenario}-{row.item.perturbation}"
+                typer.echo(f"{place}: gold {row.item.gold}, {said.reader} {said.answer} {said.odd}".rstrip())
+    unread = sum(not row.reads for row in rows)
     share = f"{agree / reads:.1%}" if reads else "nothing read"
     typer.echo(f"{agree} of {reads} reads agree ({share}); {len(rows)} messages, {unread} not read as they stand now")

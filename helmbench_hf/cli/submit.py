@@ -1,4 +1,4 @@
-"""`helmbench submit` and `helmbench verify`: a finished run goes to the results repository, and is held against its own rows."""
+"""`helmbench submit` and `helmbench verify`: a finished run goes to the results repository, and is checked against its rows."""
 
 from __future__ import annotations
 
@@ -14,19 +14,23 @@ from helmbench_hf.cli.run import ours
 from helmbench_hf.cli.scores import Checks, Panel
 
 if TYPE_CHECKING:
-    from helmbench_hf.leaderboard.report import Report
+    from helmbench_hf.board.verify import Report
 
 ACCEPTED, REJECTED, UNREADABLE = 0, 1, 2
 Repo = Annotated[str, typer.Option("--repo", help="The results repository, a dataset on the Hub.")]
+Labels = Annotated[
+    Path | None, typer.Option("--labels", help="File of human labels behind a --check; it goes along, without the raters' names.")
+]
 RESULTS = "helmbench/results"
 
 
 def submit(
-    run: Annotated[Path, typer.Argument(help="Folder of a finished run of a whole design.")],
+    run: Annotated[Path, typer.Argument(help="Folder of a finished run of a complete design.")],
     repo: Repo = RESULTS,
     name: Annotated[str, typer.Option("--name", help="Who submits; shown on the board, at most 80 characters.")] = "",
     text: Annotated[str, typer.Option("--text", help="What readers should know; at most 2000 characters.")] = "",
     check: Checks = None,
+    labels: Labels = None,
     panel: Panel = "first",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
     export: Annotated[Path | None, typer.Option("--export", help="Write the submission under this folder; send nothing.")] = None,
@@ -35,21 +39,13 @@ def submit(
 
     The token comes from HF_TOKEN or `hf auth login`; it needs the right to open pull requests.
     """
+    from helmbench_hf.board.submission import prepare
     from helmbench_hf.dataset.publish import PublishError
-    from helmbench_hf.leaderboard.files import RejectedError
-    from helmbench_hf.leaderboard.own import check_own
-    from helmbench_hf.leaderboard.submission import prepare, shown
 
     errors: tuple[type[Exception], ...] = (PublishError, OSError, *ours())
     try:
-        made = prepare(run, checks=check or (), panel=panel, submitter=name, text=text)
-        check_own(run, made)
-    except RejectedError as error:
-        fail(f"{error.said} ({error.code})")
-    except ours() as error:
-        fail(error)
-    typer.echo("\n".join(shown(made)))
-    try:
+        made = prepare(run, checks=check or (), labels=labels, panel=panel, submitter=name, text=text)
+        typer.echo("\n".join(made.shown()))
         if export is not None:
             typer.echo(f"written to {made.write(export)}; nothing was sent")
         elif dry_run:
@@ -57,7 +53,7 @@ def submit(
         else:
             from huggingface_hub import HfApi
 
-            from helmbench_hf.leaderboard.pull_request import open_pull_request
+            from helmbench_hf.board.pull_request import open_pull_request
 
             typer.echo(f"pull request: {open_pull_request(HfApi(), repo, made)}")
     except errors as error:
@@ -75,9 +71,12 @@ def verify(
     comment: Annotated[bool, typer.Option("--comment", help="Put the result under the pull request, too.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Hold a submission against its own rows; 0: accepted, 1: rejected with the reasons, 2: it could not be read."""
+    """Check a submission against its own rows, and beside the other submissions of its repository.
+
+    Exit codes: 0 accepted, 1 rejected or held for a person with the reasons, 2 it could not be read.
+    """
+    from helmbench_hf.board.verify import UnreadableError
     from helmbench_hf.dataset.publish import PublishError
-    from helmbench_hf.leaderboard.verify import UnreadableError
 
     if (folder is None) == (pull_request is None):
         fail("give the folder of a submission, or --pull-request N", UNREADABLE)
@@ -86,7 +85,11 @@ def verify(
         with tempfile.TemporaryDirectory(prefix="helmbench-") as scratch:
             report = _report(folder, pull_request, repo, Path(scratch), dataset, revision)
         if comment and pull_request is not None:
-            _comment(repo, pull_request, report)
+            from huggingface_hub import HfApi
+
+            from helmbench_hf.board import pull_request as requests
+
+            requests.comment(HfApi(), repo, pull_request, report.summary())
     except errors as error:
         fail(error, UNREADABLE)
     typer.echo(json.dumps(report.as_row(), indent=2) if as_json else report.summary())
@@ -96,27 +99,27 @@ def verify(
 def _report(
     folder: Path | None, number: int | None, repo: str, scratch: Path, dataset: str | None, revision: str | None
 ) -> Report:
-    """Of a folder, or of what a pull request adds."""
+    """Of a folder, or of what a pull request adds, beside the other submissions where these are at hand."""
+    from helmbench_hf.board.files import RejectedError
+    from helmbench_hf.board.results import check_others, fetch_results
+    from helmbench_hf.board.verify import Report
+    from helmbench_hf.board.verify import verify as check
     from helmbench_hf.dataset.load import load_cases
-    from helmbench_hf.leaderboard.files import RejectedError
-    from helmbench_hf.leaderboard.report import Reason, Report
-    from helmbench_hf.leaderboard.verify import verify as held
 
     try:
         if folder is None:
             from huggingface_hub import HfApi
 
-            from helmbench_hf.leaderboard.pull_request import fetch
+            from helmbench_hf.board.pull_request import fetch
 
             folder = fetch(HfApi(), repo, number or 0, scratch)
-        return held(folder, lambda design: load_cases(design, dataset, revision))
+            root: Path | None = fetch_results(repo, None, scratch)[0]
+        else:
+            place = folder.resolve()
+            root = place.parents[2] if place.parts[-3:-2] == ("submissions",) else None
+        report = check(folder, lambda design: load_cases(design, dataset, revision))
     except RejectedError as error:
-        return Report([Reason(error.code, error.said, 1)])
-
-
-def _comment(repo: str, number: int, report: Report) -> None:
-    from huggingface_hub import HfApi
-
-    from helmbench_hf.leaderboard import pull_request
-
-    pull_request.comment(HfApi(), repo, number, report.summary())
+        return Report({error.code: [error.said]})
+    if report.accepted and root is not None and (root / "submissions").is_dir():
+        check_others(report, folder, root)
+    return report

@@ -1,1 +1,1 @@
-"""Authored files -> validated objects, with errors that name file, line, field and mend."""
+"""Authored files -> validated objects, with errors that name file, line, field and fix."""

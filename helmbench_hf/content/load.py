@@ -1,10 +1,10 @@
-"""Read the authored benchmark whole: either every file is right, or nothing is returned and every fault is named."""
+"""Read the authored benchmark: either every file is valid, or nothing is returned and every fault is named."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -12,14 +12,14 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from helmbench_hf.content import library, rules, schema, strict_yaml
-from helmbench_hf.content.calibration import CalibrationFile
+from helmbench_hf import strict_yaml
+from helmbench_hf.content import schema
 from helmbench_hf.content.derive import all_pairs
-from helmbench_hf.content.incidents import IncidentsFile
-from helmbench_hf.content.strict_yaml import Document, Problem
+from helmbench_hf.strict_yaml import Document, Problem, dotted
 
 TAXONOMY = "taxonomy"
-INCIDENTS = "incidents.yaml"
+Faults = Iterator[tuple[str, str, str]]
+"""What a check finds in a file: the field, what is wrong, how to fix it."""
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -27,7 +27,7 @@ class ContentError(Exception):
     """The authored files have faults; `problems` lists them all."""
 
     def __init__(self, problems: list[Problem]) -> None:
-        super().__init__("\n".join(str(problem) for problem in problems))
+        super().__init__("\n".join(map(str, problems)))
         self.problems = problems
 
 
@@ -39,7 +39,7 @@ class Loaded:
     messages: schema.Messages
     """As authored."""
     pairs: tuple[schema.Pair, ...]
-    """As models get them: hosts filled, noise added (content/derive.py)."""
+    """As models get them: hosts filled in, noise added (content/derive.py)."""
     source: str
     """Code of the scenario that the messages were written for; meanings belong to it."""
     folder: Path
@@ -52,6 +52,11 @@ class Loaded:
         """Code of the behavior, e.g. `P1-B1`."""
         return self.scenario.code.rpartition("-")[0]
 
+    @property
+    def authored(self) -> bool:
+        """Whether the messages were written for this scenario, and not for one whose messages it uses."""
+        return self.source == self.scenario.code
+
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
@@ -59,27 +64,55 @@ class Benchmark:
 
     root: Path
     file: schema.BenchmarkFile
-    scoring: rules.ScoringFile
+    scoring: schema.ScoringFile
     scenarios: tuple[Loaded, ...]
-    conditions: dict[str, library.Condition]
-    people: dict[int, library.Person]
-    countries: dict[str, library.CountryFile]
-    criteria: dict[str, library.Criterion]
-    stubs: dict[int, library.Stub]
+    conditions: dict[str, schema.Condition]
+    people: dict[int, schema.Person]
+    countries: dict[str, schema.CountryFile]
+    criteria: dict[str, schema.Criterion]
+    stubs: dict[int, schema.Stub]
     taxonomy: tuple[schema.TaxonomyFile, ...]
-    plan: library.PlanFile | None
-    calibration: tuple[CalibrationFile, ...]
+    plan: schema.PlanFile | None
+    calibration: tuple[schema.CalibrationFile, ...]
     documents: dict[str, Document]
-    """Parsed files by path relative to `root`; positions for lints."""
-    incidents: IncidentsFile | None = None
+    """Parsed files by path relative to `root`, for the line numbers of problems."""
+    incidents: schema.IncidentsFile | None = None
+    policies: dict[str, schema.Policy] = field(default_factory=dict)
+    """The reference policies by slug, in the order of their file."""
+    records: dict[str, BaseModel] = field(default_factory=dict)
+    """Validated files by path relative to `root`."""
 
     def show(self, path: Path) -> str:
-        """A path as messages name it."""
+        """A path as problems name it."""
         return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
+
+    def user_memory(self, user: str) -> tuple[str | None, list[str]]:
+        """ISO country (or None) and the lines that the app remembers, for a user code such as `U53`, `U904` or `U0`.
+
+        LookupError, which says why, if the code names nobody.
+        """
+        number = int(user[1:])
+        if number == 0:
+            return None, []
+        if 801 <= number < 900:
+            if number not in self.stubs:
+                raise LookupError(f"stubs.yaml has no number {number}")
+            return self.stubs[number].country, [self.stubs[number].profile]
+        if number >= 800:
+            for country in self.countries.values():
+                if country.number == number:
+                    return country.country, [country.profile]
+            raise LookupError(f"no helplines file has the number {number}")
+        person, level = self.people.get(number // 10), number % 10
+        if person is None:
+            raise LookupError(f"there is no person {number // 10}")
+        if level not in {0, *person.levels}:
+            raise LookupError(f"{person.slug} has no level {level}")
+        return person.country, [person.profile, *(person.levels[level].notes if level else [])]
 
 
 def outside(root: Path, path: Path) -> Problem | None:
-    """Why a file under `root` may not be read: a link leads out of the benchmark's folder. None where it may."""
+    """A problem if the path, by links, leads out of the benchmark's folder `root`; files there must not be read."""
     if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
         return None
     what = "it leads outside the benchmark's folder, where nothing is read"
@@ -87,7 +120,7 @@ def outside(root: Path, path: Path) -> Problem | None:
 
 
 def default_root() -> Path:
-    """The authored files: of the checkout that runs, else of the installed package."""
+    """The authored files of this checkout, or else of the installed package."""
     package = Path(__file__).resolve().parent.parent
     checkout = package.parent / "configs" / "benchmark" / "v1"
     return checkout if checkout.is_dir() else package / "_configs" / "benchmark" / "v1"
@@ -95,41 +128,43 @@ def default_root() -> Path:
 
 @cache
 def default_benchmark() -> Benchmark:
-    """The benchmark that this copy of helmbench carries."""
+    """The benchmark of this checkout, or else of the installed package."""
     return load_benchmark(default_root())
 
 
 def load_benchmark(root: Path) -> Benchmark:
     """Read and validate everything under `root`; raises ContentError with every fault found."""
-    reader = _Reader(root)
+    reader = Reader(root)
     file = reader.one(root / "benchmark.yaml", schema.BenchmarkFile)
-    scoring = reader.one(root / "scoring.yaml", rules.ScoringFile)
-    conditions = {item.code: item for item in reader.all("conditions", library.Condition, "code")}
-    people = {item.number: item for item in reader.all("people", library.Person, "number")}
-    countries = {item.country: item for item in reader.all("helplines", library.CountryFile, "country")}
-    criteria = {item.code: item for item in reader.all("criteria", library.Criterion, "code")}
-    stubs = reader.one(root / "stubs.yaml", library.StubsFile) if (root / "stubs.yaml").exists() else library.StubsFile()
-    plan = reader.one(root / "plan.yaml", library.PlanFile) if (root / "plan.yaml").exists() else None
-    incidents = reader.one(root / INCIDENTS, IncidentsFile) if (root / INCIDENTS).exists() else None
+    scoring = reader.one(root / "scoring.yaml", schema.ScoringFile)
+    stubs = reader.optional("stubs.yaml", schema.StubsFile) or schema.StubsFile()
+    plan = reader.optional("plan.yaml", schema.PlanFile)
+    incidents = reader.optional("incidents.yaml", schema.IncidentsFile)
+    policies = reader.optional("policies.yaml", schema.PoliciesFile) or schema.PoliciesFile(policies=[])
+    conditions = {item.code: item for item in reader.all("conditions", schema.Condition, "code")}
+    people = {item.number: item for item in reader.all("people", schema.Person, "number")}
+    countries = {item.country: item for item in reader.all("helplines", schema.CountryFile, "country")}
+    criteria = {item.code: item for item in reader.all("criteria", schema.Criterion, "code")}
     taxonomy = tuple(reader.all("taxonomy", schema.TaxonomyFile, "category"))
-    calibration = tuple(reader.all("calibration", CalibrationFile, "scenario"))
+    calibration = tuple(reader.all("calibration", schema.CalibrationFile, "scenario"))
     scenarios = reader.scenarios(file.seed if file else 0, taxonomy)
-    if reader.problems or file is None or scoring is None or stubs is None:
+    if reader.problems or file is None or scoring is None:
         raise ContentError(reader.problems)
     by_number = {stub.number: stub for stub in stubs.stubs}
     return Benchmark(
         root, file, scoring, scenarios, conditions, people, countries, criteria, by_number, taxonomy, plan, calibration,
-        reader.documents, incidents,
+        reader.documents, incidents, {policy.slug: policy for policy in policies.policies}, reader.records,
     )  # fmt: skip
 
 
-class _Reader:
+class Reader:
     """Collects problems while it reads, so that an author sees all of them at once."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.problems: list[Problem] = []
         self.documents: dict[str, Document] = {}
+        self.records: dict[str, BaseModel] = {}
 
     def one(self, path: Path, model: type[Model]) -> Model | None:
         """Validate one file, or note what is wrong with it."""
@@ -140,118 +175,99 @@ class _Reader:
             return None
         self.documents[shown] = document
         try:
-            return model.model_validate(document.data)
+            record = self.records[shown] = model.model_validate(document.data)
         except ValidationError as error:
-            self.problems += [_problem(shown, document, detail, model) for detail in error.errors()]
+            self.problems += [_problem(document, detail, model) for detail in error.errors()]
             return None
+        return record
+
+    def optional(self, name: str, model: type[Model]) -> Model | None:
+        """Validate one file of the root folder, if it exists."""
+        return self.one(self.root / name, model) if (self.root / name).exists() else None
 
     def all(self, folder: str, model: type[Model], key: str) -> Iterator[Model]:
         """Every file of a library; a key that stands in two files is a problem."""
-        seen: dict[Any, str] = {}
+        seen: dict[Any, Document] = {}
         for path in sorted((self.root / folder).glob("*.yaml")):
-            item = self.one(path, model)
-            if item is None:
-                continue
-            value, shown = getattr(item, key), str(path.relative_to(self.root))
-            if value in seen:
-                what = f"{value} stands in {seen[value]} already"
-                line = self.documents[shown].line((key,))
-                self.problems.append(Problem(shown, line, key, what, f"give this one its own {key}"))
-            seen[value] = shown
-            yield item
+            if (item := self.one(path, model)) is not None:
+                yield item
+                self._once(path, key, getattr(item, key), seen)
 
-    def scenarios(self, seed: int, taxonomy: tuple[schema.TaxonomyFile, ...]) -> tuple[Loaded, ...]:
+    def document(self, path: Path) -> Document:
+        """A file that was read."""
+        return self.documents[str(path.relative_to(self.root))]
+
+    def _once(self, path: Path, key: str, value: Any, seen: dict[Any, Document]) -> None:
+        document = self.document(path)
+        first = seen.setdefault(value, document)
+        if first is not document:
+            what = f"{value} stands in {first.file} already"
+            self.problems.append(document.problem(key, what, f"give this one its own {key}"))
+
+    def scenarios(self, seed: int, taxonomy: Sequence[schema.TaxonomyFile]) -> tuple[Loaded, ...]:
         """Every folder that holds a `scenario.yaml`, by code; `seed` decides what is derived from the messages."""
         found: dict[str, tuple[schema.Scenario, Path]] = {}
+        seen: dict[Any, Document] = {}
         for path in sorted(self.root.glob("P*/B*/S*/scenario.yaml")):
-            if (scenario := self.one(path, schema.Scenario)) is None:
-                continue
-            shown = str(path.relative_to(self.root))
-            if scenario.code in found:
-                where = found[scenario.code][1].relative_to(self.root)
-                what = f"{scenario.code} stands in {where} already"
-                self.problems.append(Problem(shown, self.documents[shown].line(("code",)), "code", what, "give it its own code"))
-            found[scenario.code] = scenario, path
+            if (scenario := self.one(path, schema.Scenario)) is not None:
+                self._once(path, "code", scenario.code, seen)
+                found[scenario.code] = scenario, path.parent
         written = {
-            code: self.one(path.parent / "messages.yaml", schema.Messages)
-            for code, (scenario, path) in found.items()
+            code: self.one(folder / "messages.yaml", schema.Messages)
+            for code, (scenario, folder) in found.items()
             if scenario.messages_from is None
         }
-        plain = [code for code in sorted(found) if found[code][0].messages_from != TAXONOMY]
-        loaded = [each for code in plain if (each := self._loaded(code, found, written, seed)) is not None]
-        messages, nothing = schema.Messages(singles=classified(loaded, taxonomy)), Document({}, {})
-        for scenario, path in found.values():
+        loaded: list[Loaded] = []
+        for code, (scenario, folder) in sorted(found.items()):
+            source, lines = scenario.messages_from or code, self.document(folder / "scenario.yaml")
+            if source not in written and source != TAXONOMY:
+                what = f"{source} has no messages of its own"
+                self.problems.append(lines.problem("messages_from", what, "name a scenario that has a messages.yaml"))
+            elif (messages := written.get(source)) is not None:
+                text = self.document(found[source][1] / "messages.yaml")
+                loaded.append(Loaded(scenario, messages, all_pairs(scenario, messages, seed), source, folder, text, lines))
+        singles, nowhere = schema.Messages(singles=classified(loaded, taxonomy)), Document({}, {})
+        for scenario, folder in found.values():
             if scenario.messages_from == TAXONOMY:
-                lines = self.documents[str(path.relative_to(self.root))]
-                loaded.append(Loaded(scenario, messages, (), TAXONOMY, path.parent, nothing, lines))
+                lines = self.document(folder / "scenario.yaml")
+                loaded.append(Loaded(scenario, singles, (), TAXONOMY, folder, nowhere, lines))
         return tuple(sorted(loaded, key=lambda each: each.scenario.code))
-
-    def _loaded(
-        self,
-        code: str,
-        found: dict[str, tuple[schema.Scenario, Path]],
-        written: dict[str, schema.Messages | None],
-        seed: int,
-    ) -> Loaded | None:
-        """One scenario with its messages, or None where they have faults."""
-        scenario, path = found[code]
-        source = scenario.messages_from or code
-        shown = str(path.relative_to(self.root))
-        if source not in written:
-            line = self.documents[shown].line(("messages_from",))
-            what = f"{source} has no messages of its own"
-            self.problems.append(Problem(shown, line, "messages_from", what, "name a scenario that has a messages.yaml"))
-            return None
-        messages = written[source]
-        if messages is None:
-            return None
-        name = str((found[source][1].parent / "messages.yaml").relative_to(self.root))
-        text = self.documents[name]
-        if problems := _hosting(messages, text, name):
-            self.problems += problems if source == code else []
-            return None
-        pairs = all_pairs(scenario, messages, seed)
-        return Loaded(scenario, messages, pairs, source, path.parent, text, self.documents[shown])
-
-
-def _halves(messages: schema.Messages) -> Iterator[tuple[schema.Common, schema.Message]]:
-    for pair in messages.pairs:
-        yield from ((pair, pair.crisis), (pair, pair.benign))
-    yield from ((single, single.message) for single in messages.singles)
 
 
 def classified(loaded: Sequence[Loaded], taxonomy: Sequence[schema.TaxonomyFile]) -> list[schema.Single]:
-    """Every single message of the matrix, and those written besides, as items of the crisis taxonomy, each with its category.
+    """Every single message, as an item of the crisis taxonomy: those of the matrix, then those of `taxonomy/`.
 
-    Left out are conversations, queues, long documents, what only notes decide, what reasonable readers dispute, and
-    scenarios that detect nothing. `meaning` carries the scenario that it belongs to.
+    Left out are conversations, queues, long documents, messages that only notes make worrying, messages that reasonable
+    readers dispute, and scenarios that detect nothing. `meaning` starts with the scenario that the message belongs to.
     """
     found: list[schema.Single] = []
 
-    def add(
-        common: schema.Common, message: schema.Message, meaning: str, category: str, extra: str | None, sources: list[str]
-    ) -> None:
-        kept = {name: getattr(common, name) for name in ("speech", "cue", "review", "contains_method_query")}
-        own: dict[str, Any] = {"meaning": meaning, "crisis_category": category, "extra_category": extra}
-        own["sources"] = common.sources or sources
-        plain = schema.Message(severity=message.severity, text=message.text)
-        single = schema.Single.model_construct(number=len(found) + 1, message=plain)
-        found.append(single.model_copy(update={**kept, **own}))
+    def add(item: schema.Common, message: schema.Message, meaning: str, category: str, extra: str | None, by: list[str]) -> None:
+        single = schema.Single.model_construct(
+            number=len(found) + 1,
+            meaning=meaning,
+            register=item.speech,
+            cue=item.cue,
+            crisis_category=category,
+            extra_category=extra,
+            contains_method_query=item.contains_method_query,
+            sources=item.sources or by,
+            review=item.review,
+            message=schema.Message(severity=message.severity, text=message.text),
+        )
+        found.append(single)
 
     for each in loaded:
         scenario = each.scenario
-        single = scenario.mode != "multi_turn" and not each.messages.hosts and each.source == scenario.code
-        if not single or scenario.notes_decide or scenario.apart or not scenario.detects:
+        plain = each.authored and scenario.detects and scenario.mode != "multi_turn" and not each.messages.hosts
+        if not plain or scenario.notes_decide or scenario.apart:
             continue
-        for common, message in _halves(each.messages):
-            meaning = f"{scenario.code}/{common.meaning}"
-            if message.text is None or message.choices is not None:
+        for _, member, item, message in each.messages.written():
+            if member == "ambiguous" or message.text is None or message.choices is not None:
                 continue
-            if message.severity < 0:
-                add(common, message, meaning, "no_crisis", None, scenario.sources)
-            else:
-                category = common.crisis_category or scenario.category
-                add(common, message, meaning, category, common.extra_category or scenario.extra_category, scenario.sources)
+            category, extra = item.crisis_category or scenario.category, item.extra_category or scenario.extra_category
+            category, extra = (category, extra) if message.severity >= 0 else ("no_crisis", None)
+            add(item, message, f"{scenario.code}/{item.meaning}", category, extra, scenario.sources)
     for file in taxonomy:
         for item in file.items:
             message = schema.Message(severity=item.severity, text=item.text)
@@ -259,83 +275,59 @@ def classified(loaded: Sequence[Loaded], taxonomy: Sequence[schema.TaxonomyFile]
     return found
 
 
-def _hosting(messages: schema.Messages, document: Document, shown: str) -> list[Problem]:
-    """Hosts and segments that are named exist."""
-    hosts = {host.slug for host in messages.hosts}
-    problems = []
-    for index, pair in enumerate(messages.pairs):
-        if (pair.host is not None or hosts) and pair.host not in hosts:
-            path = ("pairs", index, "host")
-            what = f"there is no host {pair.host}" if pair.host else "the pair has no host"
-            problems.append(Problem(shown, document.line(path), f"pairs.{index}.host", what, "name one of `hosts`"))
-    for index, host in enumerate(messages.hosts):
-        for slug in host.more:
-            if slug not in messages.segments:
-                what = f"there is no segment {slug}"
-                line = document.line(("hosts", index, "more"))
-                problems.append(Problem(shown, line, f"hosts.{index}.more", what, "write it under `segments`"))
-    return problems
+FIXES = {
+    "missing": "add `{name}`",
+    "string_type": "put the value in quotes",
+    "string_unicode": "remove the broken character",
+    "int_type": "write a whole number without quotes",
+    "bool_type": "write true or false",
+    "list_type": "write a list, such as [a, b]",
+    "dict_type": "write fields under it",
+    "model_type": "write fields under it",
+    "literal_error": "write one of {expected}",
+    "string_pattern_mismatch": "write it in the form {pattern}",
+    "greater_than_equal": "write {ge} or more",
+    "less_than_equal": "write {le} or less",
+    "greater_than": "write more than {gt}",
+    "less_than": "write less than {lt}",
+    "too_short": "give at least {min_length}",
+    "too_long": "give at most {max_length}",
+    "string_too_short": "write some text",
+    "date_type": "write a date such as 2026-11-21, without quotes",
+    "value_error": "correct the fields it names",
+}
+"""How to fix an error, by pydantic's name for it; the names in braces come from the error."""
 
 
-def _problem(shown: str, document: Document, detail: Any, model: type[BaseModel]) -> Problem:
-    """A pydantic error as a sentence with its line and its mend."""
-    path = tuple(part for part in detail["loc"] if not (isinstance(part, str) and "[" in part))
-    field = ".".join(str(part) for part in path)
-    kind, context = detail["type"], detail.get("ctx", {})
-    what = f"{detail['msg'][0].lower()}{detail['msg'][1:]}".removeprefix("value error, ")
-    shown_input = repr(detail["input"])
-    if kind not in {"missing", "extra_forbidden", "value_error"} and len(shown_input) < 60:
-        what += f", got {shown_input}"
-    mend = _rename(path, model) if kind == "extra_forbidden" else _mend(kind, context, field, model)
-    return Problem(shown, document.line(path), field, what, mend)
+def _problem(document: Document, error: Any, model: type[BaseModel]) -> Problem:
+    """A pydantic error as a sentence with its line and its fix."""
+    path = tuple(part for part in error["loc"] if not (isinstance(part, str) and "[" in part))
+    kind, what = error["type"], f"{error['msg'][0].lower()}{error['msg'][1:]}".removeprefix("value error, ")
+    given = repr(error["input"])
+    if kind not in {"missing", "extra_forbidden", "value_error"} and len(given) < 60:
+        what += f", got {given}"
+    if kind == "extra_forbidden":
+        fix = _rename(path, model)
+    else:
+        other = f"give a value of the kind that {model.__module__.replace('.', '/')}.py describes"
+        fix = FIXES.get(kind, other).format(name=path[-1] if path else "", **error.get("ctx", {}))
+    return Problem(document.file, document.line(path), dotted(path), what, fix)
 
 
-def _rename(path: tuple[str | int, ...], model: type[BaseModel]) -> str:
-    """What to do with a key that is not known: the name that was probably meant."""
-    holder = _at(model, path[:-1])
-    names = [field.alias or name for name, field in holder.model_fields.items()]
+def _rename(path: strict_yaml.FieldPath, model: type[BaseModel]) -> str:
+    """What to do with an unknown key: use the name that was probably meant."""
+    for part in path[:-1]:  # to the record that holds the key; list indices and keys of mappings lead to what they hold
+        field = next((each for name, each in model.model_fields.items() if part in (name, each.alias)), None)
+        model = next(_records(field.annotation), model) if field else model
+    names = [field.alias or name for name, field in model.model_fields.items()]
     if near := get_close_matches(str(path[-1]), names, 1):
         return f"write `{near[0]}`"
-    return f"remove it or correct its name; {holder.__name__} has {', '.join(names)}"
+    return f"remove it or correct its name; {model.__name__} has {', '.join(names)}"
 
 
-def _at(model: type[BaseModel], path: tuple[str | int, ...]) -> type[BaseModel]:
-    """The model of the record at a place; list indices and keys of mappings lead to what they hold."""
-    for part in path:
-        field = next((each for name, each in model.model_fields.items() if part in (name, each.alias)), None)
-        model = next(_models(field.annotation), model) if field else model
-    return model
-
-
-def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+def _records(annotation: Any) -> Iterator[type[BaseModel]]:
     """The records that an annotation such as `list[Pair] | None` holds."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for inner in get_args(annotation):
-        yield from _models(inner)
-
-
-def _mend(kind: str, context: dict[str, Any], field: str, model: type[BaseModel]) -> str:
-    described = f"{model.__module__.replace('.', '/')}.py"
-    mends = {
-        "missing": f"add `{field.rpartition('.')[2]}`",
-        "string_type": "put the value in quotes",
-        "string_unicode": "remove the broken character",
-        "int_type": "write a whole number without quotes",
-        "bool_type": "write true or false",
-        "list_type": "write a list, such as [a, b]",
-        "dict_type": "write fields under it",
-        "model_type": "write fields under it",
-        "literal_error": f"write one of {context.get('expected', 'the listed values')}",
-        "string_pattern_mismatch": f"write it in the form {context.get('pattern', '')}",
-        "greater_than_equal": f"write {context.get('ge')} or more",
-        "less_than_equal": f"write {context.get('le')} or less",
-        "greater_than": f"write more than {context.get('gt')}",
-        "less_than": f"write less than {context.get('lt')}",
-        "too_short": f"give at least {context.get('min_length')}",
-        "too_long": f"give at most {context.get('max_length')}",
-        "string_too_short": "write some text",
-        "date_type": "write a date such as 2026-11-21, without quotes",
-        "value_error": "correct the fields it names",
-    }
-    return mends.get(kind, f"give a value of the kind that {described} describes")
+        yield from _records(inner)

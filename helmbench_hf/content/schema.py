@@ -1,16 +1,17 @@
 """The shape of the authored files: what a clinician reads and edits under `configs/benchmark/v1`.
 
-`scoring.yaml` and `incidents.yaml` are described in `content/rules.py` and `content/incidents.py`.
-
-Every model refuses unknown fields. What crosses files (twins, slugs, counts, wording) is checked in `content/lint.py`.
+Every model refuses unknown fields. What crosses files (references, twins, wording) is checked in `content/lint.py`.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Any, Literal, get_args
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from helmbench_hf.records import Answer, Member, Mode
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
@@ -23,15 +24,11 @@ UserCode = Annotated[str, StringConstraints(pattern=r"^U(0|[1-9][0-9]{0,2})$")]
 ScenarioCode = Annotated[str, StringConstraints(pattern=r"^P[1-4]-B[1-9]-S[1-9]$")]
 TagName = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z_]*[A-Z]$")]
 
-CATEGORIES = (
-    "suicidal_ideation",
-    "self_harm",
-    "anxiety_crisis",
-    "violent_thoughts",
-    "substance_abuse_or_withdrawal",
-    "risk_taking_behaviours",
-    "no_crisis",
-)
+Severity = Annotated[int, Field(ge=-10, le=10)]
+"""How worrying a message is: -10 everyday life, 10 a life in immediate danger."""
+Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(gt=0, lt=1)]
+
 Category = Literal[
     "suicidal_ideation",
     "self_harm",
@@ -41,6 +38,7 @@ Category = Literal[
     "risk_taking_behaviours",
     "no_crisis",
 ]
+CATEGORIES = get_args(Category)
 ExtraCategory = Literal["delusional_thinking", "abuse_by_others"]
 EXTRA_CATEGORIES = get_args(ExtraCategory)
 Register = Literal["fluent", "second_language", "slang_emoji", "code_switched", "idiom"]
@@ -60,15 +58,15 @@ Track = Literal["risk", "belief", "attachment", "abuse"]
 
 
 def reviewed_on(review: str) -> dt.date | None:
-    """The day of a review; None for a text that names no review. ValueError for a day that no calendar has."""
-    return dt.date.fromisoformat(review[-10:]) if review.startswith("reviewed by ") else None
+    """The day of a review, or None if the text names no review. ValueError if there is no such day."""
+    try:
+        return dt.date.fromisoformat(review[-10:]) if review.startswith("reviewed by ") else None
+    except ValueError as error:
+        raise ValueError(f"there is no day {review[-10:]} ({error})") from error
 
 
 def _on_a_day(review: str) -> str:
-    try:
-        reviewed_on(review)
-    except ValueError as error:
-        raise ValueError(f"there is no day {review[-10:]} ({error})") from error
+    reviewed_on(review)
     return review
 
 
@@ -87,7 +85,7 @@ class Authored(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-# --- messages.yaml -------------------------------------------------------------------------------------------------
+# --- messages.yaml ---------------------------------------------------------------------------------------------------
 
 
 class Message(Authored):
@@ -96,7 +94,7 @@ class Message(Authored):
     Where the pair names a `host`, `text` is the aside that is set into it.
     """
 
-    severity: Annotated[int, Field(ge=-10, le=10)]
+    severity: Severity
     text: Text | None = None
     turns: list[Text] | None = None
     tickets: dict[Literal["A", "B", "C", "D", "E", "F"], Text] | None = None
@@ -116,30 +114,43 @@ class Message(Authored):
             raise ValueError("a queue has the six tickets A to F")
         return self
 
+    @property
+    def answers(self) -> dict[str, str]:
+        """The lettered answers (choices or tickets) to choose from, in order; empty if there are none."""
+        return {str(letter): text for letter, text in sorted((self.tickets or self.choices or {}).items())}
+
+    def user_turns(self) -> tuple[str, ...]:
+        """What the user types: one message, a question or queue with its lettered answers, or the turns of a conversation."""
+        if self.turns is not None:
+            return tuple(self.turns)
+        question = [] if self.text is None else [self.text]
+        return ("\n".join([*question, *(f"{letter}. {text}" for letter, text in self.answers.items())]),)
+
 
 class Common(Authored):
     """What a pair, a single or an ambiguous message carries besides its text."""
 
     meaning: Slug
+    """Shared by copies in other registers; otherwise its own."""
     speech: Register = Field("fluent", alias="register")  # pydantic's BaseModel has a method of that name
     cue: Literal["explicit", "implicit"] = "implicit"
     crisis_category: Category | None = None
     extra_category: ExtraCategory | None = None
     control: bool | None = None
-    twin_fluent: Annotated[int, Field(ge=1)] | None = None
+    twin_fluent: Count | None = None
     user: UserCode | None = None
-    """The only context in which the message is used, where the scenario does not cross messages with users."""
+    """The only user who sends it; by default every user of the scenario does."""
     criteria: list[CriterionCode] = []
-    """Credit criteria of the crisis half beyond the scenario's, where they fit this message alone."""
+    """Credit criteria for the crisis half of this message, in addition to the scenario's."""
     contains_method_query: bool = False
     sources: list[Text] = []
     review: Review = "unreviewed"
 
 
 class Pair(Common):
-    """Two twins: the same task, register and control cue; only the facts that carry the risk differ."""
+    """Two twins: the same person, app and request; one is worrying, the other is everyday life."""
 
-    pair: Annotated[int, Field(ge=1)]
+    pair: Count
     host: Slug | None = None
     crisis: Message
     benign: Message
@@ -148,19 +159,19 @@ class Pair(Common):
 class Single(Common):
     """A message without a twin (country scenarios), or one of the ambiguous tail."""
 
-    number: Annotated[int, Field(ge=1)]
+    number: Count
     limits: Text | None = None
-    """What bars the person from the usual route; the reply is graded against these limits and against another person's."""
+    """What keeps the person from the usual help; the reply is graded against these limits and against another person's."""
     message: Message
 
 
 class Host(Authored):
-    """A long document that asides are set into: `{aside}` stands once in `text`, `{more}` where the long form grows."""
+    """A long document around an aside: `text` holds `{aside}` once, and `{more}` where the long form adds segments."""
 
     slug: Slug
     text: Text
     more: Annotated[list[Slug], Field(min_length=1)]
-    """Neutral segments of the long form, in order, shared out over the `{more}` places."""
+    """Neutral segments of the long form, in order, spread evenly over the `{more}` places."""
 
     @model_validator(mode="after")
     def _places(self) -> Host:
@@ -170,7 +181,7 @@ class Host(Authored):
 
 
 class Messages(Authored):
-    """`messages.yaml`: PT1..n are the crisis halves, PT(n+1)..2n their twins, then the tail; singles stand alone."""
+    """`messages.yaml`. The crisis halves are PT1 to PTn, their twins PT(n+1) to PT2n, then the rest."""
 
     pairs: list[Pair] = []
     singles: list[Single] = []
@@ -178,12 +189,45 @@ class Messages(Authored):
     hosts: list[Host] = []
     segments: dict[Slug, Text] = {}
 
+    @model_validator(mode="after")
+    def _hosted(self) -> Messages:
+        hosts = {host.slug for host in self.hosts}
+        if strangers := [pair.pair for pair in self.pairs if (pair.host or hosts) and pair.host not in hosts]:
+            raise ValueError(f"pair {strangers[0]} names no `host` that stands under `hosts`")
+        if missing := [slug for host in self.hosts for slug in host.more if slug not in self.segments]:
+            raise ValueError(f"`segments` lacks {missing[0]}, which a host uses")
+        return self
+
+    def items(self) -> Iterator[tuple[str, Pair | Single]]:
+        """Every pair, single and ambiguous message with its field, such as `pairs.3`."""
+        for group in ("pairs", "singles", "ambiguous"):
+            yield from ((f"{group}.{index}", item) for index, item in enumerate(getattr(self, group)))
+
+    def written(self) -> Iterator[Written]:
+        """Every message with its field, such as `pairs.3.crisis`."""
+        for field, item in self.items():
+            if isinstance(item, Pair):
+                yield Written(f"{field}.crisis", "crisis", item, item.crisis)
+                yield Written(f"{field}.benign", "benign", item, item.benign)
+            else:
+                member: Member = "ambiguous" if field.startswith("ambiguous") else "single"
+                yield Written(f"{field}.message", member, item, item.message)
+
+
+class Written(NamedTuple):
+    """One message of a `messages.yaml`: its field there, which member it is, what it belongs to, and the message."""
+
+    field: str
+    member: Member
+    item: Common
+    message: Message
+
 
 class TaxonomyItem(Common):
-    """A message beyond the matrix, written to fill a category."""
+    """A message written to fill a category of the crisis taxonomy, outside any scenario."""
 
-    number: Annotated[int, Field(ge=1)]
-    severity: Annotated[int, Field(ge=-10, le=10)]
+    number: Count
+    severity: Severity
     text: Text
 
 
@@ -192,11 +236,11 @@ class TaxonomyFile(Authored):
 
     category: Category
     sources: list[Text] = []
-    """The public guidance behind every item that names none of its own."""
+    """Public guidance behind every item that names none of its own."""
     items: list[TaxonomyItem]
 
 
-# --- scenario.yaml -------------------------------------------------------------------------------------------------
+# --- scenario.yaml ---------------------------------------------------------------------------------------------------
 
 
 class Tag(Authored):
@@ -208,7 +252,7 @@ class Tag(Authored):
 
 
 class Criteria(Authored):
-    """Which judged criteria apply to which half, besides the vetoes that the rules of the benchmark add."""
+    """Which judged criteria apply to which half, besides the vetoes of scoring.yaml."""
 
     crisis: list[CriterionCode] = []
     benign: list[CriterionCode] = []
@@ -218,12 +262,12 @@ class Criteria(Authored):
 
 
 class Contrast(Authored):
-    """The criterion graded by the same anchors on both twins, and its verdict that means full handling (h = 1)."""
+    """The criterion that is judged by the same anchors on both twins, and the verdict that means full handling."""
 
     criterion: CriterionCode
     high: Literal["PASS", "FAIL"]
     own: CriterionCode | None = None
-    """Scenarios with `limits`: the credit criterion that says of the person's own limits what the contrast says of another's."""
+    """Scenarios with `limits`: the credit criterion on the person's own limits; the contrast is on another person's."""
 
 
 class Asked(Authored):
@@ -257,36 +301,36 @@ class Scenario(Authored):
     criteria: Criteria = Criteria()
     contrast: Contrast | None = None
     asked: Asked | None = None
-    """Judged scenarios: the severe pairs have open twins, which ask these (measurement review, 9.19)."""
+    """Judged scenarios: the open twins of the severe pairs ask these two questions."""
     sources: list[Text] = []
-    """The public guidance behind every message that names none of its own."""
+    """Public guidance behind every message that names none of its own."""
     resources: bool = False
-    graded_turns: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)] = [1]
+    graded_turns: Annotated[list[Count], Field(min_length=1)] = [1]
     blind_question: Text | None = None
-    """What a blind reader is asked about a message, where yes means the crisis half; else about safety, or the target tag."""
+    """What a blind reader is asked about a message; yes means the crisis half. Default: about safety, or the target tag."""
     messages_from: ScenarioCode | Literal["taxonomy"] | None = None
-    """The scenario whose messages this one uses too, or `taxonomy`: every single message there is, and those of `taxonomy/`.
-    It has no `messages.yaml` then."""
+    """Use the messages of that scenario, or (`taxonomy`) all single messages of the matrix and those of `taxonomy/`.
+    The scenario then has no `messages.yaml`."""
     unlike_twins: bool = False
-    """Twins are different requests (one that must be met and one that must not), so length and facts may differ."""
+    """Twins are different requests (one to meet and one to refuse), so their length and facts may differ."""
     noise: bool = False
-    """Every fluent pair stands once more with character, word and sentence noise, made by seed."""
+    """Every fluent pair also comes with character, word and sentence noise, made from the seed."""
     appraisal: bool = False
-    """Replies are also rated 1 to 5 on the anchors of the message's own category (criteria A01 to A09)."""
+    """Replies are also rated 1 to 5 on the anchors for the message's own category (criteria A01 to A09)."""
     notes_decide: bool = False
-    """The crisis half is ordinary by itself (severity 0 to 2); only with what the app remembers must it be flagged."""
+    """The crisis half alone is ordinary (severity 0 to 2); it must be flagged only because of what the app remembers."""
     by_history: bool = False
-    """Users come as one person's ordinary notes and the same person's recovered history."""
+    """Users come in twos: one person with ordinary notes, and the same person with a history of recovery."""
     apart: bool = False
-    """Reported apart and in no score: messages on which reasonable readers differ."""
+    """Reported separately and in no score: messages on which reasonable readers differ."""
     review: Review = "unreviewed"
 
 
-# --- benchmark.yaml -------------------------------------------------------------------------------------------------
+# --- benchmark.yaml --------------------------------------------------------------------------------------------------
 
 
 class Behavior(Authored):
-    """A claim that the benchmark tests. Weights of all behaviors sum to 100."""
+    """A claim that the benchmark tests. The weights of all behaviors sum to 100."""
 
     code: Annotated[str, StringConstraints(pattern=r"^P[1-4]-B[1-9]$")]
     slug: Slug
@@ -305,15 +349,15 @@ class Pillar(Authored):
 
 
 class BenchmarkFile(Authored):
-    """`benchmark.yaml`: identity, pillars, the wording shared by every prompt."""
+    """`benchmark.yaml`: name, versions, pillars, and the wording that every prompt shares."""
 
     name: Text
     version: Version
     """Of the dataset: messages, scenarios, conditions, people, helplines, weights and prompts."""
     criteria_version: Version
-    """Of the criteria's words."""
+    """Of the wording of the criteria."""
     calibration_version: Version
-    """Of the replies with known verdicts that judges are checked with."""
+    """Of the replies with known verdicts, which judges are tested on."""
     canary: Text
     license: Text
     seed: int
@@ -324,4 +368,430 @@ class BenchmarkFile(Authored):
     notes_heading: Text
     open_job: Text
     private: bool = False
-    """A holdout: kept outside the repository, built with --private, never published (docs/holdout.md)."""
+    """A holdout, which is kept outside the repository, built with --private and never published (docs/holdout.md)."""
+
+
+# --- conditions, people, stubs, plan, helplines, criteria ------------------------------------------------------------
+
+
+class Condition(Authored):
+    """A deployment persona with a level of safety prompt. `tag_rule` is added in hidden-tag scenarios and names {target}."""
+
+    code: ConditionCode
+    slug: Slug
+    persona: Slug
+    level: Literal["none", "product", "developer", "explicit"]
+    text: Text
+    safety: Text | None = None
+    tag_rule: Text | None = None
+    review: Review = "unreviewed"
+
+
+class Notes(Authored):
+    """What the app remembers at one level, from 1 (ordinary) to 5 (an earlier, nearly explicit statement)."""
+
+    notes: Annotated[list[Text], Field(min_length=3, max_length=6)]
+    shift: Annotated[int, Field(ge=0, le=6)] | None = None
+    shift_reason: Text | None = None
+
+    @model_validator(mode="after")
+    def _reason(self) -> Notes:
+        if (self.shift is None) != (self.shift_reason is None):
+            raise ValueError("a `shift` that differs from the rule of its level needs a `shift_reason`, and the other way round")
+        return self
+
+
+class Person(Authored):
+    """A user of the apps. Their code is U, the number, and the level of notes: U53 is person 5 at level 3."""
+
+    number: Annotated[int, Field(ge=1, le=79)]
+    slug: Slug
+    name: Text
+    age: Annotated[int, Field(ge=13, le=99)]
+    country: Country
+    track: Track
+    groups: list[Slug] = []
+    profile: Text
+    voice: Text
+    levels: dict[int, Notes] = {}
+    review: Review = "unreviewed"
+
+
+class Stub(Authored):
+    """A user known by one profile line, which differs from that of 801 in one demographic attribute."""
+
+    number: Annotated[int, Field(ge=801, le=899)]
+    slug: Slug
+    profile: Text
+    country: Country = "GB"
+
+
+class StubsFile(Authored):
+    """`stubs.yaml`."""
+
+    stubs: list[Stub] = []
+
+    @model_validator(mode="after")
+    def _once(self) -> StubsFile:
+        if len({stub.number for stub in self.stubs}) < len(self.stubs):
+            raise ValueError("two `stubs` have the same number")
+        return self
+
+
+class Planned(Authored):
+    """What one scenario should contain, what was first planned (pairs A, B, ambiguous, cases, open twins), and why it changed."""
+
+    pairs: int
+    singles: int
+    ambiguous: int
+    full: int
+    open_twins: int
+    blueprint: Annotated[list[int], Field(min_length=5, max_length=5)]
+    why: str = ""
+
+
+class PlanFile(Authored):
+    """`plan.yaml`: the counts that the matrix must have."""
+
+    totals: dict[str, int]
+    scenarios: dict[ScenarioCode, Planned]
+
+
+class Channel(Authored):
+    """One way to reach a service."""
+
+    kind: Literal["phone", "text", "chat", "email", "whatsapp"]
+    printed: Text
+    e164: Annotated[str, StringConstraints(pattern=r"^\+[0-9]{6,15}$")] | None = None
+    short_code: Annotated[str, StringConstraints(pattern=r"^[0-9]{3,6}$")] | None = None
+    aliases: list[Text] = []
+
+
+class Service(Authored):
+    """A crisis service, or a retired number that replies must not give."""
+
+    name: Text
+    aliases: list[Text] = []
+    kind: Literal["crisis_line", "directory", "emergency", "local_route"]
+    audience: Text = "everyone"
+    hours: Text
+    languages: list[Text]
+    url: Text | None = None
+    channels: list[Channel] = []
+    status: Literal["active", "retired"]
+    retired_on: dt.date | None = None
+    source: Text
+    checked: dt.date
+    confidence: Literal["high", "medium", "low"]
+
+    @model_validator(mode="after")
+    def _retired(self) -> Service:
+        if self.status == "active" and self.retired_on is not None:
+            raise ValueError("`retired_on` is for services whose status is retired")
+        if self.status == "retired" and self.kind == "emergency":
+            raise ValueError("an emergency number is never a retired entry")
+        return self
+
+
+class CountryFile(Authored):
+    """`helplines/<country>.yaml`: the services of one country, and the profile line of a user who lives there."""
+
+    country: Country
+    name: Text
+    number: Annotated[int, Field(ge=901, le=999)]
+    match: Literal["must", "listed_or_directory", "apart"]
+    dialing_prefix: Annotated[str, StringConstraints(pattern=r"^\+[0-9]{1,3}$")]
+    profile: Text
+    services: list[Service]
+
+
+class Criterion(Authored):
+    """One thing that a judge decides. The anchors are our own wording."""
+
+    code: CriterionCode
+    slug: Slug
+    title: Text
+    kind: Literal["credit", "veto", "contrast", "appraisal"]
+    question: Text
+    passes: Text | None = None
+    partial: Text | None = None
+    fails: Text | None = None
+    levels: dict[Literal[1, 2, 3, 4, 5], Text] = {}
+    """Appraisals: the anchor of every level; 5 is best."""
+    notes: Text | None = None
+    soft_line: bool = False
+    """PARTIAL is a soft line, which costs nothing on an everyday message."""
+    review: Review = "unreviewed"
+
+    @model_validator(mode="after")
+    def _levels(self) -> Criterion:
+        if self.kind == "appraisal":
+            if sorted(self.levels) != [1, 2, 3, 4, 5] or self.passes or self.partial or self.fails:
+                raise ValueError("an appraisal has the five `levels` and no `passes`, `partial` and `fails`")
+            return self
+        if self.levels or not self.passes or not self.fails:
+            raise ValueError("a criterion has `passes` and `fails`; `levels` are for appraisals")
+        if (self.kind == "veto") != (self.partial is None):
+            raise ValueError("a veto has no `partial`; every other criterion has one")
+        return self
+
+
+# --- scoring.yaml ----------------------------------------------------------------------------------------------------
+
+
+Factor = Literal[
+    "gap", "condition", "safety_level", "persona", "register", "noise", "country", "notes_level", "turn", "demographic"
+]
+"""What differs between the two sides of a comparison."""
+
+
+class Floor(Authored):
+    """A safety floor: a failure rate that must not exceed `limit`."""
+
+    slug: Slug
+    title: Text
+    limit: Share
+
+
+class PrimaryContrast(Authored):
+    """A comparison that was chosen before there was any data, and why."""
+
+    factor: Factor
+    level: Text
+    reference: Text
+    title: Text
+    why: Text
+
+
+class ScoringFile(Authored):
+    """`scoring.yaml`: every number that scoring rests on."""
+
+    version: Version
+    flag_at: Annotated[int, Field(ge=1, le=10)]
+    leave_at: Annotated[int, Field(ge=-10, le=-1)]
+    notes_shift: dict[Annotated[int, Field(ge=1, le=5)], Annotated[int, Field(ge=0, le=20)]]
+    """What each level of notes adds to the severity of a message; 20 lifts any message to the top."""
+    track_fits: dict[Track, list[Literal[Category, ExtraCategory]]]
+    severe_message: Annotated[int, Field(ge=1, le=10)]
+    minimum_pairs: Count
+    minimum_coverage: Annotated[float, Field(gt=0, le=1)]
+    minimum_messages: Annotated[int, Field(gt=1)]
+    breached_cap: Annotated[float, Field(ge=0, le=100)]
+    familywise_error: Share
+    false_discovery_rate: Share
+    primary_contrasts: list[PrimaryContrast]
+    vetoes: list[CriterionCode]
+    always_vetoes: list[CriterionCode]
+    floors: list[Floor]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ScoringFile:
+        if missing := sorted(set(get_args(Track)) - set(self.track_fits)):
+            raise ValueError(f"`track_fits` lacks {', '.join(missing)}")
+        if self.severe_message < self.flag_at:
+            raise ValueError("a severe message must be flagged, so `severe_message` is `flag_at` or more")
+        named = [(each.factor, each.level, each.reference) for each in self.primary_contrasts]
+        if twice := sorted({" ".join(key) for key in named if named.count(key) > 1}):
+            raise ValueError(f"`primary_contrasts` names {', '.join(twice)} twice")
+        return self
+
+
+# --- incidents.yaml --------------------------------------------------------------------------------------------------
+
+
+Band = Literal["severe", "crisis", "other"]
+"""`severe`: a message to flag that is severe by itself (scoring.yaml). `crisis`: other crisis halves. `other`: the rest."""
+Detection = Literal["logs", "registry", "tags", "keywords", "reader"]
+"""The means by which a product could see an incident, the cheapest first."""
+
+
+class Grade(Authored):
+    """One grade of severity of an incident."""
+
+    slug: Slug
+    title: Text
+    meaning: Text
+
+
+class Means(Authored):
+    """One way in which a product could see an incident."""
+
+    slug: Detection
+    title: Text
+    meaning: Text
+
+
+class When(Authored):
+    """Cases that can show the incident, and facts that must all hold for one reply.
+
+    `mode`, `member` and `gold` select the cases (default: all). Facts: `tag` (the target tag or open question), `reply` (its
+    credit criteria earn less than half, or at least half), `fails` (FAIL on any of these by the judge or panel that gives the
+    credit), `vetoes` (FAIL on dangerous content, by two families of judges or only one), `helpline` (the only service named
+    is foreign or retired, or a retired number is named), `answer` (no usable answer).
+    """
+
+    mode: list[Mode] = Field(default_factory=list)
+    member: list[Member] = Field(default_factory=list)
+    gold: list[Literal["flag", "leave", "either", "none"]] = Field(default_factory=list)
+    tag: Literal["set", "unset"] | None = None
+    reply: Literal["failed", "passed"] | None = None
+    fails: list[CriterionCode] = Field(default_factory=list)
+    vetoes: Literal["confirmed", "unconfirmed"] | None = None
+    helpline: list[Literal["dead_end", "retired"]] = Field(default_factory=list)
+    answer: Literal["unusable"] | None = None
+
+    @model_validator(mode="after")
+    def _facts(self) -> When:
+        facts = (self.tag, self.reply, self.fails, self.vetoes, self.helpline, self.answer)
+        if not any(facts):
+            raise ValueError("give at least one fact: `tag`, `reply`, `fails`, `vetoes`, `helpline` or `answer`")
+        if self.answer is not None and any(facts[:-1]):
+            raise ValueError("`answer: unusable` stands alone, for such a reply shows no other fact")
+        return self
+
+
+class IncidentType(Authored):
+    """One thing that can go wrong with a reply: a rule over facts that grading finds (applied by `scoring/incidents.py`)."""
+
+    slug: Slug
+    title: Text
+    description: Text
+    when: Annotated[list[When], Field(min_length=1)]
+    """Any of these makes an incident."""
+    severity: Annotated[dict[Band, Slug], Field(min_length=1)]
+    """The level by the kind of case."""
+    model: Text
+    """What the maker of the model can do about it; likewise the writer of the `prompt`, the `product`, and a `human`."""
+    prompt: Text
+    product: Text
+    human: Text
+    review: Review = "unreviewed"
+
+
+class IncidentsFile(Authored):
+    """`incidents.yaml`: levels from the gravest down, means of detection from the cheapest up, and types of incident."""
+
+    levels: Annotated[list[Grade], Field(min_length=3, max_length=4)]
+    means: list[Means]
+    incidents: Annotated[list[IncidentType], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _means(self) -> IncidentsFile:
+        if [each.slug for each in self.means] != list(get_args(Detection)):
+            raise ValueError(f"`means` describes {', '.join(get_args(Detection))}, once each and in this order")
+        return self
+
+
+# --- policies.yaml ---------------------------------------------------------------------------------------------------
+
+
+class Policy(Authored):
+    """A reference policy, which shows what a score is worth: it ignores the message, or knows only its length or some words.
+
+    Its `verdicts` stand in a table because its text is the same for everybody; or it speaks like two others, or not at all.
+    """
+
+    slug: Slug
+    title: Text
+    message_blind: bool
+    """It never looks at the message, so its expected score must not be above chance."""
+    tags: Literal["never", "always", "random", "notes", "keyword", "length", "words"]
+    """When it marks target and control: `notes` if level 3 or more is remembered, `keyword` by a list of words, `length` and
+    `words` by what it learned from the other scenarios (scoring/cues.py)."""
+    label: Literal["first", "random", "length", "words"] = "first"
+    """Which label it chooses. `length` and `words` choose at random if the message does not spell out the answers."""
+    answers: bool = True
+    """False: the answer is always empty."""
+    reply: Text | None = None
+    """What it says, if that is one text for everybody."""
+    helplines: Literal["every"] | list[Country] = Field(default_factory=list)
+    """Countries whose registered crisis lines it adds to the text."""
+    verdicts: dict[CriterionCode, Answer] = Field(default_factory=dict)
+    when_flagged: Slug | None = None
+    """It speaks like this policy where it marks the target ..."""
+    otherwise: Slug | None = None
+    """... and like this one elsewhere."""
+
+    @model_validator(mode="after")
+    def _one_voice(self) -> Policy:
+        if (self.when_flagged is None) != (self.otherwise is None):
+            raise ValueError("`when_flagged` and `otherwise` go together")
+        voices = [bool(self.verdicts), self.when_flagged is not None, not self.answers]
+        if sum(voices) != 1:
+            raise ValueError("give exactly one of `verdicts`, `when_flagged` with `otherwise`, and `answers: false`")
+        if self.when_flagged is not None and self.tags == "random":
+            raise ValueError("a policy that speaks by its marks cannot mark at random")
+        if self.helplines and self.reply is None:
+            raise ValueError("`helplines` are added to a `reply`; give one")
+        return self
+
+
+class PoliciesFile(Authored):
+    """The whole file."""
+
+    policies: list[Policy]
+
+
+# --- calibration/<scenario>.yaml: replies with known verdicts, to test judges ----------------------------------------
+
+
+Gold = Literal["PASS", "PARTIAL", "FAIL"]
+"""The verdict that is right for a reply."""
+ReplyCode = Annotated[str, StringConstraints(pattern=r"^[A-Z][0-9]{2,3}[a-z]?$")]
+ReplySource = Literal["assistant", "model", "edit", "twin", "hard_negative", "degenerate"]
+"""assistant: written like a deployed assistant. model: an open model's own reply (`kind` names the model). edit: another reply
+with one sentence changed. twin: another reply, word for word, under the other message of its pair. hard_negative: written to
+mislead judges. degenerate: addressed to the judge, empty, refusing, broken or in another language; its verdicts are certain."""
+
+
+class Reply(Authored):
+    """One reply to one case, and its right verdicts."""
+
+    code: ReplyCode
+    case: Text
+    """Code of a case of the design `full`, in the split `test`."""
+    turn: Count = 1
+    earlier: list[Text] = Field(default_factory=list)
+    """The assistant's earlier turns, if they differ from the file's `earlier`."""
+    source: ReplySource
+    kind: Text | None = None
+    """Which kind of hard negative or degenerate reply, or which model."""
+    edits: ReplyCode | None = None
+    """The reply that this one edits or, a twin, repeats."""
+    reply: str
+    """The model's raw answer: JSON if the case has a schema."""
+    clean: str | None = None
+    """A reply that addresses the judge, without the words to the judge, to measure what these words do."""
+    gold: dict[CriterionCode, Gold]
+
+    @model_validator(mode="after")
+    def _complete(self) -> Reply:
+        if (self.source in ("edit", "twin")) != (self.edits is not None):
+            raise ValueError("an edit or a twin names the reply that it `edits`, and nothing else does")
+        if self.clean is not None and self.source != "degenerate":
+            raise ValueError("only a degenerate reply has a `clean` form")
+        if not self.gold:
+            raise ValueError("a reply without a verdict checks nothing")
+        return self
+
+
+class PublicLine(Authored):
+    """A public phone line that replies name, and that the helpline files lack because it is not a crisis line for everyone."""
+
+    printed: Text
+    """The number as a reply writes it."""
+    name: Text
+    country: Country
+    source: Text
+    checked: dt.date
+    confidence: Literal["high", "medium", "low"]
+
+
+class CalibrationFile(Authored):
+    """`calibration/<scenario>.yaml`."""
+
+    scenario: ScenarioCode
+    lines: list[PublicLine] = Field(default_factory=list)
+    earlier: dict[Text, list[Text]] = Field(default_factory=dict)
+    """Message code such as `PT3` -> the assistant's replies at turns 1, 2 and so on, before the replies to later turns."""
+    replies: list[Reply]

@@ -9,54 +9,48 @@ from typing import Any
 
 from helmbench_hf.content.load import TAXONOMY, Benchmark
 from helmbench_hf.content.schema import TRUST_DIMENSIONS
+from helmbench_hf.dataset.design import figures
+from helmbench_hf.dataset.load import Manifest
 from helmbench_hf.dataset.rows import Row, case_of
-from helmbench_hf.matrix.expand import OPEN_OFFSET
-from helmbench_hf.matrix.precision import figures
+from helmbench_hf.tasks.expand import OPEN_OFFSET
 
 Sizes = dict[str, dict[str, tuple[int, int]]]
 """By config and split: bytes in Arrow's memory, bytes of the file."""
 _VERSIONS = re.compile(r"^## (\d+\.\d+\.\d+) \(([\d-]+)\)", re.MULTILINE)
 _NOTE_COUNTRIES = ("US", "CA", "GB", "IE")
-"""Countries whose first crisis line stands in the content note; the directory named there covers the others."""
+"""Countries whose first crisis line is in the content note; the directory named there covers the others."""
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 
 
 def card_text(
-    benchmark: Benchmark,
-    manifest: dict[str, Any],
-    rows: dict[str, dict[str, list[Row]]],
-    sizes: Sizes,
-    gated: bool = False,
+    benchmark: Benchmark, manifest: Manifest, rows: dict[str, dict[str, list[Row]]], sizes: Sizes, gated: bool = False
 ) -> str:
     """README.md of the dataset folder; `gated`: with the texts of an access form."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)
-    total = len([row for items in rows["full"].values() for row in items])
+    tables = {config: [row for items in splits.values() for row in items] for config, splits in rows.items()}
+    designs = {name: tables[name] for name in ("core", "full")}
     return environment.from_string(_source("dataset_card.md")).render(
         gated=gated,
-        private=benchmark.file.private,
+        manifest=manifest,
         dataset_info=_dataset_info(manifest, sizes),
+        size_category=next(name for limit, name in _SIZES if len(tables["full"]) < limit),
+        scoring=benchmark.scoring,
+        scenarios=benchmark.scenarios,
+        scenario_count=len([loaded for loaded in benchmark.scenarios if loaded.source != TAXONOMY]),
+        behavior_count=len({loaded.behavior for loaded in benchmark.scenarios}),
+        all_behaviors=sum(len(pillar.behaviors) for pillar in benchmark.file.pillars),
+        cases={name: Counter(_own_scenario(row["scenario"]) for row in found) for name, found in designs.items()},
+        dimensions=_dimensions(benchmark, designs),
+        precision=_precision(benchmark, designs),
+        reviews=[row["review"] for table in tables.values() for row in table if "review" in row],
+        blind=_blind(tables["perturbations"]),
+        registers=_registers(tables["perturbations"]),
+        countries=[country.name for _, country in sorted(benchmark.countries.items())],
         lines=_crisis_lines(benchmark),
         citation=citation(benchmark),
         versions=_VERSIONS.findall(_source("CHANGELOG.md")),
-        version=benchmark.file.version,
-        canary=benchmark.file.canary,
-        configs=manifest["configs"],
-        size_category=next(name for limit, name in _SIZES if total < limit),
-        scenario_count=len([loaded for loaded in benchmark.scenarios if loaded.source != TAXONOMY]),
-        reviews=_reviews(rows),
-        blind=_blind(rows["perturbations"]),
-        behavior_count=len({loaded.behavior for loaded in benchmark.scenarios}),
-        all_behaviors=sum(len(pillar.behaviors) for pillar in benchmark.file.pillars),
-        scenarios=_scenario_rows(benchmark, rows),
-        dimensions=_dimensions(benchmark, rows),
-        precision=_precision(benchmark, rows),
-        minimum_pairs=benchmark.scoring.minimum_pairs,
-        registers=_registers(rows["perturbations"]),
-        countries=[country.name for _, country in sorted(benchmark.countries.items())],
-        flag_at=benchmark.scoring.flag_at,
-        leave_at=benchmark.scoring.leave_at,
     )
 
 
@@ -66,63 +60,61 @@ def documents() -> dict[str, str]:
 
 
 def citation(benchmark: Benchmark) -> dict[str, str]:
-    """What CITATION.cff says, for the version of the content: `title`, `authors`, `year`, `released`, `cite_as`, `bibtex`."""
+    """What CITATION.cff says, for the version of the content: `authors`, `released`, `license`, `cite_as`, `bibtex`."""
     import yaml
 
     found = yaml.safe_load(_source("CITATION.cff"))
     authors = " and ".join(each["name"] for each in found["authors"])
-    title, released = str(found["title"]), str(found["date-released"])
-    said = {"title": title, "authors": authors, "year": released[:4], "released": released}
-    names = {"title": f"{{{title}}}", "author": f"{{{authors}}}"}  # braces within: BibTeX keeps case and name as they are
-    fields = names | {"year": said["year"], "version": benchmark.file.version}
-    said["bibtex"] = "\n".join(["@misc{helmbench,", *(f'  {name} = "{value}",' for name, value in fields.items()), "}"])
-    said["bibtex"] = said["bibtex"].replace("&", "\\&")
-    said["cite_as"] = f"{authors} ({said['year']}). {title}. Version {benchmark.file.version}."
-    return said
+    title, released, version = str(found["title"]), str(found["date-released"]), benchmark.file.version
+    # braces inside the quotes: BibTeX keeps case and name as they are
+    fields = {"title": f"{{{title}}}", "author": f"{{{authors}}}", "year": released[:4], "version": version}
+    bibtex = "\n".join(["@misc{helmbench,", *(f'  {name} = "{value}",' for name, value in fields.items()), "}"])
+    return {
+        "authors": authors,
+        "released": released,
+        "license": benchmark.file.license,
+        "cite_as": f"{authors} ({released[:4]}). {title}. Version {version}.",
+        "bibtex": bibtex.replace("&", "\\&"),
+    }
 
 
-def _dataset_info(manifest: dict[str, Any], sizes: Sizes) -> str:
+def _dataset_info(manifest: Manifest, sizes: Sizes) -> str:
     """The `dataset_info` of the metadata, as YAML: features, rows and bytes of every config."""
     import yaml
 
-    infos = []
-    for config, splits in manifest["configs"].items():
-        by_split = sizes[config]
-        infos.append(
-            {
-                "config_name": config,
-                "features": [_feature(name, kind) for name, kind in manifest["columns"][config].items()],
-                "splits": [
-                    {"name": split, "num_bytes": by_split[split][0], "num_examples": entry["rows"]}
-                    for split, entry in splits.items()
-                ],
-                "download_size": sum(file for _, file in by_split.values()),
-                "dataset_size": sum(memory for memory, _ in by_split.values()),
-            }
-        )
+    infos = [
+        {
+            "config_name": config,
+            "features": [_feature(name, kind) for name, kind in manifest.columns[config].items()],
+            "splits": [
+                {"name": split, "num_bytes": sizes[config][split][0], "num_examples": table.rows}
+                for split, table in splits.items()
+            ],
+            "download_size": sum(file for _, file in sizes[config].values()),
+            "dataset_size": sum(memory for memory, _ in sizes[config].values()),
+        }
+        for config, splits in manifest.configs.items()
+    ]
     return yaml.safe_dump({"dataset_info": infos}, sort_keys=False).rstrip()
 
 
 def _feature(name: str, kind: str) -> dict[str, str]:
-    """A column in the words of `datasets`; `list`, since `sequence` means another thing for old versions of it."""
+    """A column in the words of `datasets`; `list`, because `sequence` means something else to its old versions."""
     inner = kind.removeprefix("list<item: ").removesuffix(">")
     dtype = {"double": "float64"}.get(inner, inner)
     return {"name": name, "list": dtype} if inner != kind else {"name": name, "dtype": dtype}
 
 
 def _crisis_lines(benchmark: Benchmark) -> list[dict[str, str]]:
-    """For the content note: the first crisis line of each country, its source's date, in the registry's own words."""
+    """For the content note: the first crisis line for everyone of each country, as the registry words it."""
     found = []
-    for code in _NOTE_COUNTRIES:
-        country = benchmark.countries.get(code)
-        lines = [each for each in country.services if each.kind == "crisis_line"] if country else []
-        everyones = [
-            each for each in lines if each.status == "active" and each.audience == "everyone" and each.confidence == "high"
-        ]
-        line = next(iter(everyones), None)
-        phone = next((each.printed for each in line.channels if each.kind == "phone"), None) if line else None
-        if country and line and phone:
-            found.append({"country": country.name, "name": line.name, "phone": phone, "checked": str(line.checked)})
+    for country in [benchmark.countries[code] for code in _NOTE_COUNTRIES if code in benchmark.countries]:
+        wanted = ("crisis_line", "active", "everyone", "high")
+        lines = [each for each in country.services if (each.kind, each.status, each.audience, each.confidence) == wanted]
+        phones = [each.printed for line in lines[:1] for each in line.channels if each.kind == "phone"]
+        if phones:
+            name, checked = lines[0].name, str(lines[0].checked)
+            found.append({"country": country.name, "name": name, "phone": phones[0], "checked": checked})
     return found
 
 
@@ -133,72 +125,38 @@ def _source(name: str) -> str:
     return (checkout if checkout.is_file() else package / "_configs" / name).read_text(encoding="utf-8")
 
 
-def _scenario_rows(benchmark: Benchmark, rows: dict[str, dict[str, list[Row]]]) -> list[Row]:
-    counts = {
-        config: Counter(_own_scenario(row["scenario"]) for items in rows[config].values() for row in items)
-        for config in ("core", "full")
-    }
-    return [
-        {
-            "code": loaded.scenario.code,
-            "title": loaded.scenario.title,
-            "mode": loaded.scenario.mode.replace("_", " "),
-            "pairs": len(loaded.pairs) or "-",
-            "ambiguous": len(loaded.messages.ambiguous) or "-",
-            "conditions": len(loaded.scenario.conditions),
-            "users": len(loaded.scenario.users),
-            "core": counts["core"][loaded.scenario.code],
-            "full": counts["full"][loaded.scenario.code],
-        }
-        for loaded in benchmark.scenarios
-    ]
-
-
-def _dimensions(benchmark: Benchmark, rows: dict[str, dict[str, list[Row]]]) -> list[Row]:
-    """Per trust dimension: the scenarios that name it, and the cases of both designs in them."""
-    found = []
-    for code, title in TRUST_DIMENSIONS.items():
-        named = [each.scenario.code for each in benchmark.scenarios if code in each.scenario.trust_dimensions]
-        counts = {
-            design: sum(code in row["trust_dimensions"] for items in rows[design].values() for row in items)
-            for design in ("core", "full")
-        }
-        found.append({"title": title, "scenarios": named, **counts})
-    return found
-
-
-def _reviews(rows: dict[str, dict[str, list[Row]]]) -> Row:
-    """How many rows of the component tables can name a person who reviewed them, and how many do."""
-    said = [row["review"] for splits in rows.values() for items in splits.values() for row in items if "review" in row]
-    return {"rows": len(said), "reviewed": sum(each != "unreviewed" for each in said)}
-
-
-def _blind(perturbations: dict[str, list[Row]]) -> Row:
-    """How many messages with a right answer were read blind as they stand, by how many readings, and how many agree."""
-    read = [row for items in perturbations.values() for row in items if row["blind_agree"] is not None]
-    readings, agree = sum(row["blind_readers"] for row in read), sum(row["blind_agree"] for row in read)
-    kinds = sorted({kind for row in read for kind in row["blind_kinds"]})
-    return {"messages": len(read), "readings": readings, "agree": agree, "kinds": kinds}
-
-
-def _precision(benchmark: Benchmark, rows: dict[str, dict[str, list[Row]]]) -> list[Row]:
-    """Per figure, what `core` and `full` can say about it."""
-    by_design = {
-        name: {each.name: each for each in figures(benchmark, [case_of(row) for items in rows[name].values() for row in items])}
-        for name in ("core", "full")
-    }
-    return [{"name": name, **{d: found.get(name) for d, found in by_design.items()}} for name in by_design["full"]]
-
-
 def _own_scenario(code: str) -> str:
     """The scenario that an open twin belongs to."""
     behavior, _, number = code.rpartition("-S")
     return f"{behavior}-S{int(number) % OPEN_OFFSET}"
 
 
-def _registers(perturbations: dict[str, list[Row]]) -> dict[str, Counter[str]]:
+def _dimensions(benchmark: Benchmark, designs: dict[str, list[Row]]) -> list[Row]:
+    """By trust dimension: the scenarios that name it, and the cases of both designs in them."""
+    found = []
+    for code, title in TRUST_DIMENSIONS.items():
+        named = [each.scenario.code for each in benchmark.scenarios if code in each.scenario.trust_dimensions]
+        counts = {name: sum(code in row["trust_dimensions"] for row in rows) for name, rows in designs.items()}
+        found.append({"title": title, "scenarios": named, **counts})
+    return found
+
+
+def _precision(benchmark: Benchmark, designs: dict[str, list[Row]]) -> list[Row]:
+    """By figure: what `core` and `full` can say about it."""
+    found = {name: {each.name: each for each in figures(benchmark, list(map(case_of, rows)))} for name, rows in designs.items()}
+    return [{"name": name, "core": found["core"].get(name), "full": figure} for name, figure in found["full"].items()]
+
+
+def _blind(perturbations: list[Row]) -> dict[str, Any]:
+    """How many messages with a right answer were read blind as they stand, in how many readings, and how many agree."""
+    read = [row for row in perturbations if row["blind_agree"] is not None]
+    readings, agree = sum(row["blind_readers"] for row in read), sum(row["blind_agree"] for row in read)
+    kinds = sorted({kind for row in read for kind in row["blind_kinds"]})
+    return {"messages": len(read), "readings": readings, "agree": agree, "kinds": kinds}
+
+
+def _registers(perturbations: list[Row]) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = {}
-    for row in [row for items in perturbations.values() for row in items]:
-        member = "crisis" if row["member"] == "single" else row["member"]
-        found.setdefault(row["register"], Counter())[member] += 1
+    for row in perturbations:
+        found.setdefault(row["register"], Counter())["crisis" if row["member"] == "single" else row["member"]] += 1
     return dict(sorted(found.items()))

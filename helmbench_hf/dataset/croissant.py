@@ -6,9 +6,10 @@ The Hub writes a Croissant file of its own; that one has no RAI fields, no check
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from helmbench_hf.dataset.load import Manifest, Table
 
 CONTEXT: dict[str, Any] = {
     "@language": "en",
@@ -64,58 +65,55 @@ RAI = {
 """Responsible-AI fields: what holds for every version of the content, in the words of the card."""
 
 
-def croissant(folder: Path, manifest: Mapping[str, Any], about: Mapping[str, str]) -> dict[str, Any]:
-    """The metadata of a folder whose tables are written.
+def croissant(folder: Path, manifest: Manifest, about: dict[str, str]) -> dict[str, Any]:
+    """The metadata of a folder whose tables are written. `about`: what `card.citation` says.
 
-    `about`: `license` (SPDX), `cite_as`, `creator`, `published` (ISO date). The SHA-256 of each file stands in it, so a reader
-    such as mlcroissant refuses a file that was changed.
+    It holds the SHA-256 of each file, so a reader such as mlcroissant refuses a file that was changed.
     """
-    name, tables = manifest["name"], [(c, s, e) for c, splits in manifest["configs"].items() for s, e in splits.items()]
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": CONFORMS_TO,
-        "name": name,
-        "description": f"{name} {manifest['version']}: a matrix of scenarios that measure how language models behave with people "
-        "in distress, mostly while the model believes that it is doing something else. Not clinically validated.",
-        "version": manifest["version"],
+        "name": manifest.name,
+        "description": f"{manifest.name} {manifest.version}: a matrix of scenarios that measure how language models behave with "
+        "people in distress, mostly while the model believes that it is doing something else. Not clinically validated.",
+        "version": manifest.version,
         "license": LICENSES.get(about["license"], about["license"]),
         "citeAs": about["cite_as"],
-        "creator": {"@type": "Organization", "name": about["creator"]},
-        "datePublished": about["published"],
+        "creator": {"@type": "Organization", "name": about["authors"]},
+        "datePublished": about["released"],
         "inLanguage": "en",
         "isLiveDataset": False,
         "url": "https://huggingface.co/datasets/helmbench/v1",
         "keywords": ["mental health", "language models", "safety", "benchmark", "evaluation"],
         **{f"rai:{field}": text for field, text in RAI.items()},
-        "distribution": [_file(folder, config, split, entry) for config, split, entry in tables],
-        "recordSet": [_records(manifest, config, split) for config, split, _ in tables],
+        "distribution": [_file(folder, *table) for table in manifest.tables],
+        "recordSet": [_records(manifest.columns[config], config, split, table) for config, split, table in manifest.tables],
     }
 
 
-def _file(folder: Path, config: str, split: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    content = (folder / entry["file"]).read_bytes()
+def _file(folder: Path, config: str, split: str, table: Table) -> dict[str, Any]:
+    content = (folder / table.file).read_bytes()
     return {
         "@type": "cr:FileObject",
         "@id": f"file/{config}/{split}",
         "name": f"{config}_{split}_parquet",
         "description": f"The split {split} of the config {config}.",
-        "contentUrl": entry["file"],
+        "contentUrl": table.file,
         "contentSize": f"{len(content)} B",
         "encodingFormat": "application/x-parquet",
         "sha256": hashlib.sha256(content).hexdigest(),
     }
 
 
-def _records(manifest: Mapping[str, Any], config: str, split: str) -> dict[str, Any]:
-    entry = manifest["configs"][config][split]
+def _records(columns: dict[str, str], config: str, split: str, table: Table) -> dict[str, Any]:
     name = f"{config}_{split}"
     return {
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
-        "description": f"{entry['rows']} rows; SHA-256 of their canonical JSON {entry['sha256']}.",
-        "field": [_field(name, f"file/{config}/{split}", column, kind) for column, kind in manifest["columns"][config].items()],
+        "description": f"{table.rows} rows; SHA-256 of their canonical JSON {table.sha256}.",
+        "field": [_field(name, f"file/{config}/{split}", column, kind) for column, kind in columns.items()],
     }
 
 

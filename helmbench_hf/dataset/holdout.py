@@ -5,38 +5,33 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from pydantic_core import to_jsonable_python
 
 from helmbench_hf.content.load import Benchmark, default_benchmark
+from helmbench_hf.dataset.design import designs
 from helmbench_hf.dataset.identity import unreviewed
-from helmbench_hf.matrix.design import designs
-from helmbench_hf.matrix.expand import expand
-from helmbench_hf.records import Case
+from helmbench_hf.tasks.expand import expand
 
 SHOWN = 5
-"""Faults of one sort that are named."""
+"""Faults of one kind that are named."""
 SHORTEST = 40
 """Characters of a text that two authors do not write alike by chance."""
-DESIGNS = ("core", "full")
 
 
 class HoldoutError(Exception):
-    """The content cannot be a holdout, or is one and was not said to be. The message says everything that is wrong."""
+    """The content cannot be a holdout, or is one and nobody said so. The message lists everything that is wrong."""
 
 
 def check_holdout(benchmark: Benchmark, private: bool) -> None:
-    """Raises HoldoutError unless `private` and what the content says of itself agree and, if so, it is a proper holdout.
+    """Raises HoldoutError unless `private` agrees with what the content says and, if so, it is a proper holdout.
 
     A proper holdout lies outside the checkout, has its own canary, the version, scoring, criteria and conditions of the
     public benchmark, as many cases per scenario, condition and member, and shares no message with it.
     """
     if benchmark.file.private and not private:
         raise HoldoutError(f"{benchmark.root}/benchmark.yaml says `private: true`; build it with --private")
-    if not private:
-        return
-    if problems := list(_problems(benchmark, default_benchmark())):
+    if private and (problems := list(_problems(benchmark, default_benchmark()))):
         raise HoldoutError("\n".join(problems))
 
 
@@ -45,31 +40,29 @@ def _problems(holdout: Benchmark, public: Benchmark) -> Iterator[str]:
     if not holdout.file.private:
         yield f"{where} does not say `private: true`; write that, so that nobody builds it as public by mistake"
     if holdout.root.resolve().is_relative_to(Path(__file__).resolve().parents[2]):
-        yield f"{holdout.root} lies inside the repository; a holdout is kept outside it"
+        yield f"{holdout.root} lies inside the repository; keep a holdout outside it"
     if holdout.file.canary == public.file.canary:
         yield f"{where} has the canary of the public benchmark; give it one of its own"
     if holdout.file.version != public.file.version:
-        yield f"{where} is version {holdout.file.version} and the public benchmark {public.file.version}; they must be the same"
+        yield f"{where} is version {holdout.file.version} and the public benchmark {public.file.version}; make them the same"
     if holdout.file.pillars != public.file.pillars:
         yield f"{where} has other pillars, behaviors or weights than the public benchmark; copy them"
     for name in ("scoring", "criteria", "conditions"):
-        if _content(holdout, name) != _content(public, name):
+        ours, theirs = (unreviewed(to_jsonable_python(getattr(each, name))) for each in (holdout, public))
+        if ours != theirs:
             yield f"{holdout.root} has other {name} than the public benchmark, so its scores could not be compared; copy them"
     yield from _shape(holdout, public)
     if shared := sorted(_messages(holdout) & _messages(public)):
-        yield f"{len(shared)} messages stand in the public benchmark too, such as {shared[0][:80]!r}; write others"
-
-
-def _content(benchmark: Benchmark, name: str) -> Any:
-    """A library as plain values; a review on one side alone makes no difference."""
-    return unreviewed(to_jsonable_python(getattr(benchmark, name)))
+        yield f"{len(shared)} messages are in the public benchmark too, such as {shared[0][:80]!r}; write others"
 
 
 def _shape(holdout: Benchmark, public: Benchmark) -> Iterator[str]:
-    """Cells whose number of cases is another than in the public benchmark."""
+    """Cells whose number of cases differs from the public benchmark's."""
     ours, theirs = (designs(each, expand(each)) for each in (holdout, public))
-    for design in DESIGNS:
-        mine, wanted = Counter(map(_cell, ours[design])), Counter(map(_cell, theirs[design]))
+    for design in ("core", "full"):
+        mine, wanted = (
+            Counter(f"{case.scenario} {case.condition} {case.member}" for case in found[design]) for found in (ours, theirs)
+        )
         differ = sorted(cell for cell in mine.keys() | wanted.keys() if mine[cell] != wanted[cell])
         for cell in differ[:SHOWN]:
             yield f"{design}: {cell} has {mine[cell]} cases and {wanted[cell]} in the public benchmark"
@@ -77,11 +70,7 @@ def _shape(holdout: Benchmark, public: Benchmark) -> Iterator[str]:
             yield f"{design}: {len(differ) - SHOWN} more cells have another number of cases"
 
 
-def _cell(case: Case) -> str:
-    return f"{case.scenario} {case.condition} {case.member}"
-
-
 def _messages(benchmark: Benchmark) -> set[str]:
-    """Every text of some length that a person sends, without regard to case and spaces; a bare `thanks` is nobody's."""
+    """Every longer text that a person sends, without regard to case and spaces; anybody may write a bare `thanks`."""
     texts = {" ".join(turn.lower().split()) for case in expand(benchmark) for turn in case.turns}
     return {text for text in texts if len(text) >= SHORTEST}

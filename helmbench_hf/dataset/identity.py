@@ -1,15 +1,14 @@
-"""What the authored files are, part by part: a version that people raise, and a SHA-256 that nobody can forget to.
+"""The parts of the authored files: a version of each that people raise, and a SHA-256 of what it holds.
 
-Hashes are over the parsed values, so that comments and line breaks decide nothing, and without the versions themselves, so
-that a raised version alone changes no hash. Who looked at an item, and when, is no part of what it is: `unreviewed` says what
-is left out of every comparison. The rows that are published hold it all the same, and so do the hashes of their files.
+Hashes cover the parsed values, so comments and line breaks do not count, and neither do the versions themselves. Who reviewed an
+item, and when, does not count either: it says nothing about what the item is. The published rows hold reviews all the same, and
+so do the hashes of the component tables.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,17 +17,16 @@ from pydantic import TypeAdapter, ValidationError
 
 from helmbench_hf.content.load import Benchmark, ContentError
 from helmbench_hf.content.schema import Review
-from helmbench_hf.content.strict_yaml import Problem
-from helmbench_hf.inference.keys import digest
-from helmbench_hf.matrix.calibration import labels, unsettled
+from helmbench_hf.dataset.calibration import labels, unsettled
+from helmbench_hf.hashing import digest
+from helmbench_hf.strict_yaml import Problem
 
 LOCK = "versions.json"
 """Beside `benchmark.yaml`; `helmbench content lock` writes it."""
 AuthoredPart = Literal["dataset", "criteria", "scoring", "calibration"]
 VERSIONS = ("version", "criteria_version", "calibration_version")
-_FOLDERS: Mapping[str, AuthoredPart] = {"criteria": "criteria", "calibration": "calibration"}
-_FILES: Mapping[str, AuthoredPart | None] = {"scoring.yaml": "scoring", "policies.yaml": None, "plan.yaml": None}
-"""None: part of no score. Every file that is not named here is the dataset's."""
+_PART_OF = {"criteria": "criteria", "calibration": "calibration", "scoring.yaml": "scoring", "policies.yaml": "", "plan.yaml": ""}
+"""By folder or file; an empty part enters no score. Every file that is not named here belongs to the dataset."""
 _REVIEW: TypeAdapter[str] = TypeAdapter(Review)
 
 
@@ -50,7 +48,7 @@ def authored(benchmark: Benchmark) -> dict[AuthoredPart, Part]:
 
 
 def calibration(benchmark: Benchmark) -> Part:
-    """The replies with known verdicts. Of their readers it holds what they decide, which labels do not count, and no more.
+    """The replies with known verdicts. Readers count only through the labels that they leave unsettled.
 
     Slow: it expands the matrix. Raises CalibrationError where a file names a case that is not there.
     """
@@ -59,7 +57,7 @@ def calibration(benchmark: Benchmark) -> Part:
 
 
 def unreviewed(value: Any) -> Any:
-    """The same values without what people said of them: who reviewed an item, and when a source was last checked."""
+    """The same values without who reviewed an item and when a source was last checked."""
     if isinstance(value, dict):
         return {name: unreviewed(item) for name, item in value.items() if not _is_review(name, item)}
     return [unreviewed(item) for item in value] if isinstance(value, list) else value
@@ -67,10 +65,8 @@ def unreviewed(value: Any) -> Any:
 
 def _is_review(name: object, value: Any) -> bool:
     """By name and form, because an answer's field may be called `review` too."""
-    if name == "checked":
-        return isinstance(value, dt.date)
     if name != "review":
-        return False
+        return name == "checked" and isinstance(value, dt.date)
     try:
         _REVIEW.validate_python(value)
     except ValidationError:
@@ -79,18 +75,14 @@ def _is_review(name: object, value: Any) -> bool:
 
 
 def _files(benchmark: Benchmark, part: AuthoredPart) -> dict[str, Any]:
-    """The content of the files of a part, by path."""
-    return {shown: _plain(document.data) for shown, document in benchmark.documents.items() if _part_of(shown) == part}
-
-
-def _part_of(shown: str) -> AuthoredPart | None:
-    return _FOLDERS[top] if (top := shown.partition("/")[0]) in _FOLDERS else _FILES.get(shown, "dataset")
-
-
-def _plain(data: Any) -> Any:
-    """The values as JSON has them: dates as text, keys as text; without the versions of the parts and without reviews."""
-    kept = {name: value for name, value in data.items() if name not in VERSIONS} if isinstance(data, dict) else data
-    return json.loads(json.dumps(unreviewed(kept), default=str))
+    """The content of the files of a part, by path: as JSON has it, without versions and reviews."""
+    found = {}
+    for shown, document in benchmark.documents.items():
+        if _PART_OF.get(shown.partition("/")[0], "dataset") == part:
+            data = document.data
+            kept = {name: value for name, value in data.items() if name not in VERSIONS} if isinstance(data, dict) else data
+            found[shown] = json.loads(json.dumps(unreviewed(kept), default=str))
+    return found
 
 
 def locked(root: Path) -> dict[str, dict[str, Any]]:

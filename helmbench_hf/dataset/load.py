@@ -3,30 +3,71 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset import shards
-from helmbench_hf.dataset.rows import CASE_CONFIGS, Row, canonical_line, case_of, content_sha256
+from helmbench_hf.dataset.design import designs
+from helmbench_hf.dataset.rows import CASE_CONFIGS, Row, canonical_line, case_of, content_sha256, design_rows
 from helmbench_hf.records import Case
+from helmbench_hf.tasks.expand import expand
 
 HUB = "hf://datasets/"
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _REVISION = re.compile(r"\w[\w-]*([./]\w[\w-]*)*")
 _VERSION_TAG = re.compile(r"v\d+\.\d+\.\d+")
-BATCH = 2_000
-"""Rows that are decoded at a time."""
+STRANGE = (LookupError, TypeError, AttributeError)
+"""What huggingface_hub raises for a reply that lacks a field, or has another shape."""
+Kept = TypeVar("Kept")
 
 
 class DatasetError(Exception):
     """The dataset cannot be used: not there, incomplete, or its content is not what its manifest says."""
+
+
+class Table(BaseModel):
+    """One file of the dataset: one split of one config."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    rows: int
+    sha256: str
+    """Of the rows as canonical JSON lines."""
+    file: str
+
+
+class Manifest(BaseModel):
+    """`manifest.json` of a dataset folder: what every file must hold.
+
+    Rows of components hold reviews, and their hashes say so. Rows of cases hold none: the hash of a design, which runs are
+    compared by, stays the same when somebody reviews an item.
+    """
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    name: str
+    version: str
+    scoring_version: str
+    canary: str = ""
+    private: bool = False
+    """Whether the content is a holdout that is not published (docs/holdout.md)."""
+    configs: dict[str, dict[str, Table]]
+    """By config and split."""
+    columns: dict[str, dict[str, str]] = {}
+    """By config: the Arrow type of each column."""
+
+    @property
+    def tables(self) -> list[tuple[str, str, Table]]:
+        """Every file with its config and split."""
+        return [(config, split, table) for config, splits in self.configs.items() for split, table in splits.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +79,10 @@ class DatasetIdentity:
     version: str
     scoring_version: str
     content_sha256: str
-    """Over the rows of the design, split `test` then `heldout`. A case says nothing of reviews, so none changes it."""
+    """Over the rows of the design, split `test` then `heldout`. Cases hold no reviews, so a review does not change it."""
     source: str
     """`embedded`, a folder, or `repo@commit`."""
     private: bool = False
-    """Whether the content is a holdout that is not published (docs/holdout.md)."""
-
-
-class Cases(Protocol):
-    """Cases that can be counted and gone through again: a tuple, or a `CaseStore`."""
-
-    def __len__(self) -> int: ...
-
-    def __iter__(self) -> Iterator[Case]: ...
-
-
-Kept = TypeVar("Kept", bound=Cases)
-Keep = Callable[[Iterator[Case]], Kept]
-"""Puts cases away as they come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,32 +94,16 @@ class CaseSet:
 
 
 def load_cases(design: str = "core", source: str | None = None, revision: str | None = None) -> CaseSet:
-    """The cases of `smoke`, `core` or `full`.
+    """The cases of `smoke`, `core`, `full` or `taxonomy`.
 
     `source`: None for the embedded copy (no network), a folder written by `build_dataset.py`, or a Hub id such as
-    `helmbench/v1`, for which `revision` (a tag or commit) is required. A folder that has the form of a Hub id is refused: it
-    is written `./helmbench/v1`, and the Hub's dataset `hf://datasets/helmbench/v1`. Raises DatasetError in sentences.
-    """
-    return CaseSet(*read_cases(tuple, design, source, revision, shared={}))
-
-
-def read_cases(
-    keep: Keep[Kept],
-    design: str,
-    source: str | None = None,
-    revision: str | None = None,
-    *,
-    shared: dict[Any, Any] | None = None,
-) -> tuple[Kept, DatasetIdentity]:
-    """What `keep` makes of the cases as they are read, and their identity. Source and errors are those of `load_cases`.
-
-    `keep` goes through them to the end: the content of a table is known to be right behind its last row. `shared`: see
-    `case_of`.
+    `helmbench/v1`, for which `revision` (a tag or commit) is required. A folder whose path looks like a Hub id is refused:
+    write `./helmbench/v1` for the folder, and `hf://datasets/helmbench/v1` for the Hub. Raises DatasetError with a sentence.
     """
     if design not in CASE_CONFIGS:
         raise DatasetError(f"there is no design {design!r}; choose one of {', '.join(CASE_CONFIGS)}")
     if source is None:
-        return _embedded(keep, design, shared)
+        return _embedded(design)
     repo = source.removeprefix(HUB)
     if Path(source).is_dir():
         if _HUB_ID.fullmatch(source):
@@ -100,49 +111,35 @@ def read_cases(
                 f"the folder {source} hides the dataset of that name on the Hub; write ./{source} for the folder, or "
                 f"{HUB}{source} for the Hub"
             )
-        return _from_folder(keep, design, Path(source), source, shared)
+        return _from_folder(design, Path(source), source)
     if not _HUB_ID.fullmatch(repo):
         raise DatasetError(f"{source} is neither a folder nor a Hub id such as helmbench/v1; correct --dataset")
     if revision is None:
         raise DatasetError(f"name the version of {repo} with --revision (a tag such as v1.0.0 or a commit)")
     if not _REVISION.fullmatch(revision):
         raise DatasetError(f"{revision!r} is no tag, branch or commit; give --revision one such as v1.0.0")
-    return _from_hub(keep, design, repo, revision, shared)
+    return _from_hub(design, repo, revision)
 
 
-def _embedded(keep: Keep[Kept], design: str, shared: dict[Any, Any] | None) -> tuple[Kept, DatasetIdentity]:
-    from helmbench_hf.dataset.build import by_split
-    from helmbench_hf.dataset.rows import case_row
-
-    benchmark, cases = default_benchmark(), _designs_of(default_benchmark().root)[design]
+def _embedded(design: str) -> CaseSet:
+    benchmark = default_benchmark()
+    cases = _embedded_designs(benchmark.root)[design]
     if not cases:
         raise DatasetError(f"this benchmark has no case of the design {design}")
-    splits = by_split(design, [case_row(case, benchmark) for case in cases])
-    rows = [row for items in splits.values() for row in items]
-    identity = DatasetIdentity(
-        name=benchmark.file.name,
-        design=design,
-        version=benchmark.file.version,
-        scoring_version=benchmark.scoring.version,
-        content_sha256=content_sha256(rows),
-        source="embedded",
-    )
-    return keep(case_of(row, shared) for row in rows), identity
+    rows = design_rows(design, cases, benchmark)
+    versions = benchmark.file.version, benchmark.scoring.version
+    identity = DatasetIdentity(benchmark.file.name, design, *versions, content_sha256(rows), "embedded")
+    return CaseSet(tuple(map(case_of, rows)), identity)
 
 
 @cache
-def _designs_of(root: Path) -> dict[str, list[Case]]:
-    """The designs of the embedded benchmark, expanded once a process: the authored files do not change under it."""
-    from helmbench_hf.matrix.design import designs
-    from helmbench_hf.matrix.expand import expand
-
+def _embedded_designs(root: Path) -> dict[str, list[Case]]:
+    """The designs of the embedded benchmark, expanded once per process: its files do not change."""
     return designs(default_benchmark(), expand(default_benchmark()))
 
 
-def _from_hub(
-    keep: Keep[Kept], design: str, repo: str, revision: str, shared: dict[Any, Any] | None
-) -> tuple[Kept, DatasetIdentity]:
-    """`snapshot_download` honors the revision offline too; `load_dataset` does not (research/hf.md, 1.3)."""
+def _from_hub(design: str, repo: str, revision: str) -> CaseSet:
+    """`snapshot_download` respects the revision offline too; `load_dataset` does not."""
     from huggingface_hub import snapshot_download
 
     try:
@@ -152,14 +149,10 @@ def _from_hub(
             f"{repo} at {revision} could not be fetched ({hub_said(error)}); check the name, the revision and the network, "
             "or leave --dataset out to use the copy inside the package"
         ) from error
-    kept, identity = _from_folder(keep, design, folder, f"{repo}@{folder.name}", shared)
-    if _VERSION_TAG.fullmatch(revision) and revision != f"v{identity.version}":
-        raise DatasetError(f"{repo} at {revision} holds version {identity.version}; its tag was moved, do not use it")
-    return kept, identity
-
-
-STRANGE = (LookupError, TypeError, AttributeError)
-"""What huggingface_hub stumbles over in a reply that lacks a field, or is of another shape."""
+    loaded = _from_folder(design, folder, f"{repo}@{folder.name}")
+    if _VERSION_TAG.fullmatch(revision) and revision != f"v{loaded.identity.version}":
+        raise DatasetError(f"{repo} at {revision} holds version {loaded.identity.version}; its tag was moved, do not use it")
+    return loaded
 
 
 def hub_errors() -> tuple[type[Exception], ...]:
@@ -174,126 +167,100 @@ def hub_said(error: Exception) -> str:
     return f"what answers there is no Hub: {type(error).__name__}" if isinstance(error, STRANGE) else type(error).__name__
 
 
-def check_folder(folder: Path) -> dict[str, Any]:
+def _from_folder(design: str, folder: Path, shown: str) -> CaseSet:
+    manifest = read_manifest(folder)
+    splits = manifest.configs.get(design)
+    if not splits:
+        raise DatasetError(f"{folder} holds no design {design}; it has {', '.join(manifest.configs)}")
+    content, cases = hashlib.sha256(), list[Case]()
+    for table in splits.values():
+        for row, line in _checked(folder, table):
+            content.update(line)
+            try:
+                cases.append(case_of(row))
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                raise DatasetError(
+                    f"the rows of {folder} are of another version of helmbench ({error}); install that one"
+                ) from error
+    versions = manifest.version, manifest.scoring_version
+    identity = DatasetIdentity(manifest.name, design, *versions, content.hexdigest(), shown, manifest.private)
+    return CaseSet(tuple(cases), identity)
+
+
+def check_folder(folder: Path) -> Manifest:
     """The manifest of a folder, once every table in it is what the manifest says. Raises DatasetError."""
-    manifest = _manifest(folder)
-    for config, splits in manifest["configs"].items():
-        if not isinstance(splits, dict) or not splits:
-            raise DatasetError(f"{folder}/manifest.json does not describe {config}; build the dataset again")
-        for split, entry in splits.items():
-            for _ in _checked(folder, split, entry, lambda _: None):
-                pass
+    manifest = read_manifest(folder)
+    for _, _, table in manifest.tables:
+        for _ in _checked(folder, table):
+            pass
     return manifest
 
 
-def _from_folder(
-    keep: Keep[Kept], design: str, folder: Path, shown: str, shared: dict[Any, Any] | None
-) -> tuple[Kept, DatasetIdentity]:
-    manifest = _manifest(folder)
-    splits = manifest["configs"].get(design)
-    if not splits:
-        raise DatasetError(f"{folder} holds no design {design}; it has {', '.join(manifest['configs'])}")
-    if not isinstance(splits, dict):
-        raise DatasetError(f"{folder}/manifest.json does not describe {design}; download or build the dataset again")
-    whole = hashlib.sha256()
-    kept = keep(_decoded(folder, splits, whole.update, shared))
-    identity = DatasetIdentity(
-        name=manifest["name"],
-        design=design,
-        version=manifest["version"],
-        scoring_version=manifest["scoring_version"],
-        content_sha256=whole.hexdigest(),
-        source=shown,
-        private=manifest.get("private") is True,
-    )
-    return kept, identity
-
-
-def _decoded(
-    folder: Path, splits: Mapping[str, Any], hashed: Callable[[bytes], None], shared: dict[Any, Any] | None
-) -> Iterator[Case]:
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a dataset folder. Raises DatasetError."""
+    path = folder / "manifest.json"
     try:
-        for split, entry in splits.items():
-            for row in _checked(folder, split, entry, hashed):
-                yield case_of(row, shared)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DatasetError(f"the rows of {folder} are of another version of helmbench ({error}); install that one") from error
+        return Manifest.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        what = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
+    except OSError as error:
+        what = str(error)
+    raise DatasetError(f"{path} is not the manifest of a HELMbench dataset ({what}); download or build the dataset again")
 
 
-def _checked(folder: Path, split: str, entry: Any, hashed: Callable[[bytes], None]) -> Iterator[Row]:
-    """The rows of one file, batch by batch; an error behind the last one if the file is not what the manifest says."""
+def _checked(folder: Path, table: Table) -> Iterator[tuple[Row, bytes]]:
+    """The rows of one file with their canonical lines. Raises DatasetError after the last one if the manifest says otherwise."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
-    path = _path(folder, split, entry)
-    own, count = hashlib.sha256(), 0
+    base = folder.resolve()
+    path = Path(os.path.normpath(base / table.file))  # not resolved: the Hub's cache holds links to files elsewhere
+    if not path.is_relative_to(base) or not path.is_file():
+        why = "is not there" if path.is_relative_to(base) else "lies outside the folder"
+        raise DatasetError(f"{folder}/manifest.json names {table.file}, which {why}; download or build the dataset again")
+    content, count = hashlib.sha256(), 0
     try:
         # buffered in advance, every row group that was read would be held until the last one is
-        for batch in parquet.ParquetFile(path, pre_buffer=False).iter_batches(BATCH):
+        for batch in parquet.ParquetFile(path, pre_buffer=False).iter_batches():
             for row in batch.to_pylist():
                 line = canonical_line(row)
-                own.update(line)
-                hashed(line)
+                content.update(line)
                 count += 1
-                yield row
+                yield row, line
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
         raise DatasetError(f"{path} cannot be read ({type(error).__name__}); download it again") from error
-    if count != entry["rows"] or own.hexdigest() != entry["sha256"]:
-        raise DatasetError(f"{path} is not what manifest.json says ({split}: rows or content hash differ); download it again")
-
-
-def _path(folder: Path, split: str, entry: Any) -> Path:
-    """Where the file of a split lies."""
-    named = f"{folder}/manifest.json"
-    if not isinstance(entry, dict) or not isinstance(entry.get("file"), str) or not {"rows", "sha256"} <= set(entry):
-        raise DatasetError(f"{named} does not describe its split {split}; download or build the dataset again")
-    base = folder.resolve()
-    path = Path(os.path.normpath(base / entry["file"]))  # not resolved: the Hub's cache holds links to files elsewhere
-    if not path.is_relative_to(base):
-        raise DatasetError(f"{named} names {entry['file']}, which lies outside the folder; download or build the dataset again")
-    if not path.is_file():
-        raise DatasetError(f"{named} names {entry['file']}, which is not there; download or build the dataset again")
-    return path
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    try:
-        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        if isinstance(manifest["configs"], dict) and {"name", "version", "scoring_version"} <= set(manifest):
-            return manifest
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DatasetError(
-            f"{folder} has no readable manifest.json ({error}); is it a folder made by build_dataset.py?"
-        ) from error
-    raise DatasetError(f"{folder}/manifest.json lacks its identity; build the dataset again")
+    if (count, content.hexdigest()) != (table.rows, table.sha256):
+        raise DatasetError(f"{path} is not what manifest.json says (rows or content hash differ); download it again")
 
 
 def select(cases: Iterable[Case], only: str | None, limit: int | None, shard: str | None = None) -> tuple[Case, ...]:
-    """The cases whose code is `only`, or continues it, the first `limit` of them; commas stand between several.
+    """The first `limit` cases whose code is `only` or continues it; `only` may name several, separated by commas.
 
-    `shard`: of these, the part `i/n` (`dataset/shards.py`). DatasetError where none is left, ValueError where `shard` is none.
+    `shard`: of these, the part `i/n`. Raises DatasetError where none is left, ValueError where `shard` is no such part.
     """
-    return select_into(tuple, cases, only, limit, shard)
-
-
-def select_into(keep: Keep[Kept], cases: Iterable[Case], only: str | None, limit: int | None, shard: str | None = None) -> Kept:
-    """What `keep` makes of the cases that `select` takes; `cases` are gone through once, to the end."""
-    chosen = keep(_named(cases, only, limit))
+    prefixes = tuple(f"{part.strip().rstrip('-')}-" for part in only.split(",")) if only else ("",)
+    chosen = tuple(case for case in cases if f"{case.code}-".startswith(prefixes))[:limit]
     if not chosen:
         raise DatasetError(f"no case starts with {only}; `helmbench cases` lists them")
     if shard is None:
         return chosen
-    part = keep(shards.members(chosen, shards.Shard.parse(shard)))
-    if not part:
+    if not (part := tuple(shards.members(chosen, shards.Shard.parse(shard)))):
         most = len(shards.groups(chosen))
         raise DatasetError(f"shard {shard} is empty: what shares a prefix stays together, so {most} shards hold all there is")
     return part
 
 
-def _named(cases: Iterable[Case], only: str | None, limit: int | None) -> Iterator[Case]:
-    prefixes = tuple(f"{part.strip().rstrip('-')}-" for part in only.split(",")) if only else ("",)
-    taken = 0
-    for case in cases:
-        if (limit is None or taken < limit) and f"{case.code}-".startswith(prefixes):
-            taken += 1
-            yield case
+def read_cases(
+    keep: Callable[[Iterator[Case]], Kept], design: str, source: str | None = None, revision: str | None = None
+) -> tuple[Kept, DatasetIdentity]:
+    """`load_cases` for a store of cases."""
+    loaded = load_cases(design, source, revision)
+    return keep(iter(loaded.cases)), loaded.identity
+
+
+def select_into(
+    keep: Callable[[Iterator[Case]], Kept], cases: Iterable[Case], only: str | None, limit: int | None, shard: str | None = None
+) -> Kept:
+    """`select` for a store of cases."""
+    return keep(iter(select(cases, only, limit, shard)))

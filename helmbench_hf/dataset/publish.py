@@ -1,12 +1,13 @@
-"""Publish a built dataset on the Hub: one commit on the head that was compared, read back, then the tag on that commit.
+"""Publish a built dataset on the Hub: compare, one commit on the head that was compared, read back, then tag that commit.
 
-Not `push_to_hub`, which commits per config and keeps stale features, nor `upload_folder`, which splits large commits
-(research/hf.md, 0 and 1.4). A lost reply is never answered by a blind second try: the head is read first.
+`push_to_hub` commits per config and keeps stale features, and `upload_folder` splits large commits, so neither is used. After a
+lost reply the head is read before anything is sent again.
 """
 
 from __future__ import annotations
 
-import json
+import hashlib
+import itertools
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -14,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from helmbench_hf.dataset.difference import Difference, compare, file_changes
-from helmbench_hf.dataset.load import check_folder, hub_errors, hub_said
-from helmbench_hf.dataset.reload import check_reload
+from helmbench_hf.dataset.build import check_reload
+from helmbench_hf.dataset.load import DatasetError, Manifest, check_folder, hub_errors, hub_said, read_manifest
+from helmbench_hf.dataset.rows import CASE_CONFIGS
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -25,7 +26,18 @@ TRIES = 4
 PAUSE = 2.0
 """Seconds before the second try; doubled for each further one."""
 UNSURE = {408, 409, 412, 429, 500, 502, 503, 504}
-"""Statuses after which it may have arrived, or may yet: 409 and 412 may be answers to our own earlier try."""
+"""Statuses after which it may have arrived, or may yet: 409 and 412 may answer our own earlier try."""
+KEYS = dict.fromkeys((*CASE_CONFIGS, "scenarios", "conditions", "user_contexts", "criteria"), ("code",)) | {
+    "perturbations": ("scenario", "perturbation"),
+    "helplines": ("country", "name"),
+    "crisis_taxonomy": ("number",),
+    "calibration": ("reply_code", "criterion"),
+}
+"""The columns that name a row of each config."""
+HUB_FILES = {".gitattributes"}
+"""Files that the Hub makes; a release leaves them alone."""
+SHOWN = 10
+"""Removed codes that are printed per config."""
 Result = TypeVar("Result")
 
 
@@ -41,7 +53,7 @@ class Release:
     repo: str
     tag: str
     source: str
-    """Commit of git that the folder was built from."""
+    """The git commit that the folder was built from."""
     allow_fewer: str | None = None
     """Why rows may get fewer; goes into the commit message."""
     allow_private: bool = False
@@ -49,73 +61,97 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
-    """What the repository holds."""
+class Count:
+    """Rows of one split of one config before and after; None where it does not exist."""
+
+    config: str
+    split: str
+    before: int | None
+    after: int | None
+    changed: bool
+    """Whether the content hash differs."""
+
+    @property
+    def fell(self) -> bool:
+        """Whether rows would get fewer."""
+        return (self.after or 0) < (self.before or 0)
+
+    def __str__(self) -> str:
+        before, after = ("none" if rows is None else str(rows) for rows in (self.before, self.after))
+        rows = f"{after} rows" if before == after else f"{before} -> {after} rows"
+        content = f", content {'changed' if self.changed else 'the same'}" if "none" not in (before, after) else ""
+        return f"{self.config:16} {self.split:8} {rows}{content}"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What a release would change: files, rows per config and split, and codes that would disappear."""
 
     head: str
-    private: bool
-    files: Mapping[str, str]
-    """Fingerprint by path, at the head."""
-    tags: Mapping[str, str]
+    """The commit that was compared."""
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    deleted: tuple[str, ...]
+    same: tuple[str, ...]
+    counts: tuple[Count, ...]
+    removed: Mapping[str, tuple[str, ...]]
+
+    def lines(self) -> list[str]:
+        """The difference for a person, one fact per line."""
+        by_sign = {"+": self.added, "~": self.changed, "-": self.deleted}
+        found = [f"{sign} {name}" for sign, names in by_sign.items() for name in names]
+        found += [f"{len(self.same)} files stay as they are", *map(str, self.counts)]
+        for config, codes in self.removed.items():
+            others = f" and {len(codes) - SHOWN} more" if len(codes) > SHOWN else ""
+            found.append(f"{config}: {len(codes)} codes removed: {', '.join(codes[:SHOWN])}{others}")
+        return found
 
 
-def prepare(api: HfApi, release: Release) -> tuple[Published, Difference]:
+def prepare(api: HfApi, release: Release) -> Difference:
     """Check the folder and the release against the repository; nothing is written.
 
-    Raises PublishError with what stands against the release, and DatasetError where the folder is not what its manifest says.
+    Raises PublishError with what forbids the release, and DatasetError where the folder is not what its manifest says.
     """
-    manifest = check_folder(release.folder)
-    check_tag(release.tag, manifest["version"])
-    published = read_published(api, release.repo)
-    if release.tag in published.tags:
+    repo, manifest = release.repo, check_folder(release.folder)
+    check_tag(release.tag, manifest.version)
+    info = asked(lambda: api.dataset_info(repo), f"{repo} cannot be read")
+    head, files = str(info.sha), _files(api, repo, str(info.sha))
+    tags = asked(lambda: api.list_repo_refs(repo, repo_type="dataset"), f"the tags of {repo} cannot be read").tags
+    if release.tag in {each.name for each in tags}:
         raise PublishError(
-            f"{release.repo} has a tag {release.tag} already; a published version never changes, so raise the version in "
+            f"{repo} has a tag {release.tag} already; a published version never changes, so raise the version in "
             "benchmark.yaml and publish that"
         )
-    _check_private(manifest, published, release)
-    _check_same_dataset(api, release, published, manifest)
+    if manifest.private and not release.allow_private:
+        raise PublishError("this content is private and is not pushed; --push-private sends it to a private repository")
+    if manifest.private and not info.private:
+        raise PublishError(f"{repo} is public and this content is private; it is never pushed there")
+    before = _published_manifest(api, release, head, files, manifest)
     check_reload(release.folder, manifest)
-    try:
-        difference = compare(release.folder, published.files, lambda file: _fetch(api, release.repo, file, published.head))
-    except ValueError as error:
-        raise PublishError(f"{release.repo} cannot be compared: {error}; mend the repository by hand first") from error
-    fewer = [str(count) for count in difference.counts if count.fell]
+    counts, removed = _counts(before, manifest), _removed(api, release, head, before, manifest)
+    fewer = [str(count) for count in counts if count.fell]
     if fewer and not (release.allow_fewer or "").strip():
         raise PublishError(
             f"rows would get fewer ({'; '.join(fewer)}); say why with --allow-fewer 'REASON', or restore what is missing"
         )
-    return published, difference
+    return Difference(head, **_file_changes(release.folder, files), counts=counts, removed=removed)
 
 
-def publish(api: HfApi, release: Release, published: Published, difference: Difference) -> str:
+def publish(api: HfApi, release: Release, difference: Difference) -> str:
     """Commit, read back, tag; the sha of the commit.
 
-    Where the head holds the folder already (an earlier try was cut off before its tag), it is tagged as it is.
+    Where the head holds the folder already (an earlier try was cut off before its tag), only the tag is added.
     """
     from huggingface_hub import get_token
 
     if not (api.token or (api.token is None and get_token())):
         raise PublishError("there is no token: set HF_TOKEN, or sign in with `hf auth login`; it needs the right to write")
-    sha = _commit(api, release, published, difference) if difference.any else published.head
+    any_change = difference.added or difference.changed or difference.deleted
+    sha = _commit(api, release, difference) if any_change else difference.head
     if differs := _differing(api, release, sha):
         raise PublishError(f"{release.repo} at {sha} is not what was sent ({', '.join(differs[:5])}); nothing was tagged")
     _tag(api, release, sha)
     return sha
-
-
-def read_published(api: HfApi, repo: str) -> Published:
-    """Head, files and tags of a dataset repository. Raises PublishError where it cannot be read."""
-    info = asked(lambda: api.dataset_info(repo), f"{repo} cannot be read")
-    refs = asked(lambda: api.list_repo_refs(repo, repo_type="dataset"), f"the tags of {repo} cannot be read")
-    tags = {each.name: each.target_commit for each in refs.tags}
-    return Published(str(info.sha), bool(info.private), _files(api, repo, str(info.sha)), tags)
-
-
-def redacted(text: str, api: HfApi | None = None) -> str:
-    """The text without what is, or looks like, a token."""
-    if api is not None and isinstance(api.token, str) and api.token:
-        text = text.replace(api.token, "hf_...")
-    return re.sub(r"hf_[A-Za-z0-9]{4,}", "hf_...", text)
 
 
 def check_tag(tag: str, version: str) -> None:
@@ -126,32 +162,94 @@ def check_tag(tag: str, version: str) -> None:
         raise PublishError(f"the content is version {version} and the tag {tag}; give --tag v{version} or raise the version")
 
 
-def _check_private(manifest: Mapping[str, Any], published: Published, release: Release) -> None:
-    """Private content goes nowhere that anybody can read."""
-    if not manifest.get("private"):
-        return
-    if not release.allow_private:
-        raise PublishError("this content is private and is not pushed; --push-private sends it to a private repository")
-    if not published.private:
-        raise PublishError(f"{release.repo} is public and this content is private; it is never pushed there")
+def redacted(text: str, api: HfApi | None = None) -> str:
+    """The text without what is, or looks like, a token."""
+    if api is not None and isinstance(api.token, str) and api.token:
+        text = text.replace(api.token, "hf_...")
+    return re.sub(r"hf_[A-Za-z0-9]{4,}", "hf_...", text)
 
 
-def _check_same_dataset(api: HfApi, release: Release, published: Published, manifest: Mapping[str, Any]) -> None:
-    """A repository that holds something else is not overwritten."""
-    if "manifest.json" not in published.files:
-        if foreign := sorted({*published.files} - {".gitattributes", "README.md"}):
-            raise PublishError(f"{release.repo} holds other files ({', '.join(foreign[:5])}); use another repository")
-        return
+def _published_manifest(api: HfApi, release: Release, head: str, files: Mapping[str, str], ours: Manifest) -> Manifest:
+    """The manifest at the head, without configs where the repository is empty.
+
+    Raises PublishError where the repository holds something else.
+    """
+    repo = release.repo
+    if "manifest.json" not in files:
+        if foreign := sorted({*files} - {".gitattributes", "README.md"}):
+            raise PublishError(f"{repo} holds other files ({', '.join(foreign[:5])}); use another repository")
+        return ours.model_copy(update={"configs": {}})
     try:
-        old = json.loads(_fetch(api, release.repo, "manifest.json", published.head).read_text(encoding="utf-8"))
-        same = (old["name"], old["canary"]) == (manifest["name"], manifest["canary"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise PublishError(f"the manifest.json of {release.repo} cannot be read; mend the repository by hand first") from error
-    if not same:
-        raise PublishError(f"{release.repo} holds another dataset (its name or canary differs); use another repository")
+        before = read_manifest(_fetch(api, repo, "manifest.json", head).parent)
+    except DatasetError as error:
+        raise PublishError(f"{repo} cannot be compared: {error}; fix the repository by hand first") from error
+    if (before.name, before.canary) != (ours.name, ours.canary):
+        raise PublishError(f"{repo} holds another dataset (its name or canary differs); use another repository")
+    if missing := [table.file for _, _, table in before.tables if table.file not in files]:
+        raise PublishError(
+            f"the manifest.json of {repo} names {missing[0]}, which is not there; fix the repository by hand first"
+        )
+    return before
+
+
+def _counts(before: Manifest, after: Manifest) -> tuple[Count, ...]:
+    """Rows before and after, by config and split."""
+    was, now = ({(config, split): table for config, split, table in each.tables} for each in (before, after))
+    counts = []
+    for place in {**now, **was}:
+        old, new = was.get(place), now.get(place)
+        changed = old is None or new is None or old.sha256 != new.sha256
+        counts.append(Count(*place, old.rows if old else None, new.rows if new else None, changed))
+    return tuple(counts)
+
+
+def _removed(api: HfApi, release: Release, head: str, before: Manifest, after: Manifest) -> dict[str, tuple[str, ...]]:
+    """By config, the codes that are published and in no split of the folder."""
+    changed = {count.config for count in _counts(before, after) if count.changed}
+    found = {}
+    for config in sorted(changed & set(before.configs) & set(KEYS)):
+        old = [_fetch(api, release.repo, table.file, head) for table in before.configs[config].values()]
+        new = [release.folder / table.file for table in after.configs.get(config, {}).values()]
+        if gone := {code for path in old for code in _codes(config, path)} - {
+            code for path in new for code in _codes(config, path)
+        }:
+            found[config] = tuple(sorted(gone))
+    return found
+
+
+def _codes(config: str, path: Path) -> list[str]:
+    """What names the rows of a table: `P1-B1-S1 PT4`."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    try:
+        rows = parquet.read_table(path, columns=list(KEYS[config])).to_pylist()
+        return [" ".join(str(row[name]) for name in KEYS[config]) for row in rows]
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise PublishError(
+            f"the table {path.name} of {config} cannot be read ({type(error).__name__}); fix the repository by hand first"
+        ) from error
+
+
+def _file_changes(folder: Path, published: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Files of the folder against `published` (what `_files` lists): `added`, `changed`, `deleted`, `same`."""
+    local = {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    same = tuple(name for name in local if published.get(name) in _object_names(local[name]))
+    return {
+        "added": tuple(name for name in local if name not in published),
+        "changed": tuple(name for name in local if name in published and name not in same),
+        "deleted": tuple(sorted({*published} - {*local} - HUB_FILES)),
+        "same": same,
+    }
+
+
+def _object_names(content: bytes) -> set[str]:
+    """The names under which a Hub may list this content: as a git blob, as an LFS object."""
+    return {hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest(), hashlib.sha256(content).hexdigest()}
 
 
 def _files(api: HfApi, repo: str, revision: str) -> dict[str, str]:
+    """The name of the object at each path."""
     from huggingface_hub.hf_api import RepoFile
 
     def listed() -> list[Any]:
@@ -168,36 +266,46 @@ def _fetch(api: HfApi, repo: str, file: str, revision: str) -> Path:
 
 def _differing(api: HfApi, release: Release, revision: str) -> tuple[str, ...]:
     """Files that are not the same at that revision and in the folder."""
-    changes = file_changes(release.folder, _files(api, release.repo, revision))
+    changes = _file_changes(release.folder, _files(api, release.repo, revision))
     return (*changes["added"], *changes["changed"], *changes["deleted"])
 
 
-def _commit(api: HfApi, release: Release, published: Published, difference: Difference) -> str:
+def _commit(api: HfApi, release: Release, difference: Difference) -> str:
     """One commit whose parent is the head that was compared."""
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
     def send() -> str:
         adds = [CommitOperationAdd(name, release.folder / name) for name in (*difference.added, *difference.changed)]
-        title, text = commit_message(release, difference)
+        title, text = _commit_message(release, difference)
         made = api.create_commit(
             release.repo,
             [*adds, *(CommitOperationDelete(name) for name in difference.deleted)],
             commit_message=title,
             commit_description=text,
             repo_type="dataset",
-            parent_commit=published.head,
+            parent_commit=difference.head,
         )
         return str(made.oid)
 
     def landed() -> str | None:
         head = str(api.dataset_info(release.repo).sha)
-        if head == published.head:
+        if head == difference.head:
             return None
         if _differing(api, release, head):
             raise PublishError(f"somebody else changed {release.repo} meanwhile (its head is {head}); look with --dry-run")
         return head
 
     return insist(send, landed, f"the commit to {release.repo}", api)
+
+
+def _commit_message(release: Release, difference: Difference) -> tuple[str, str]:
+    """Title and text: where the content comes from, its rows and hashes, and why rows got fewer."""
+    manifest = read_manifest(release.folder)
+    lines = [f"Built from commit {release.source}.", ""]
+    lines += [f"{config} {split}: {table.rows} rows, {table.sha256}" for config, split, table in manifest.tables]
+    if any(count.fell for count in difference.counts):
+        lines += ["", f"Fewer rows: {release.allow_fewer}"]
+    return f"{manifest.name} {release.tag}", "\n".join(lines)
 
 
 def _tag(api: HfApi, release: Release, sha: str) -> None:
@@ -214,37 +322,20 @@ def _tag(api: HfApi, release: Release, sha: str) -> None:
     insist(send, landed, f"the tag {release.tag} on {sha}", api)
 
 
-def commit_message(release: Release, difference: Difference) -> tuple[str, str]:
-    """Title and text: where the content comes from, its rows and hashes, and why rows got fewer."""
-    manifest = json.loads((release.folder / "manifest.json").read_text(encoding="utf-8"))
-    lines = [f"Built from commit {release.source}.", ""]
-    for config, splits in manifest["configs"].items():
-        lines += [f"{config} {split}: {entry['rows']} rows, {entry['sha256']}" for split, entry in splits.items()]
-    if any(count.fell for count in difference.counts):
-        lines += ["", f"Fewer rows: {release.allow_fewer}"]
-    return f"{manifest['name']} {release.tag}", "\n".join(lines)
-
-
 def insist(send: Callable[[], Result], landed: Callable[[], Result | None], what: str, api: HfApi) -> Result:
-    """Send once; after a failure that may pass, look whether it arrived before it is sent again. Raises PublishError."""
-    last: Exception | None = None
-    for number in range(TRIES):
-        if last is not None:
-            time.sleep(PAUSE * 2 ** (number - 1))
+    """Send; after a failure that may pass, check whether it arrived before sending again. Raises PublishError."""
+    for number in itertools.count(1):
         try:
-            if last is not None and (found := landed()) is not None:
+            if number > 1 and (found := landed()) is not None:
                 return found
             return send()
         except hub_errors() as error:
-            last = error
-            if not _may_pass(error):
-                break
-    raise PublishError(f"{what} failed: {redacted(_short(last), api)}") from None
-
-
-def _may_pass(error: Exception) -> bool:
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    return status in UNSURE or (status is None and not isinstance(error, ValueError))
+            status = getattr(getattr(error, "response", None), "status_code", None)
+            may_pass = status in UNSURE or (status is None and not isinstance(error, ValueError))
+            if number == TRIES or not may_pass:
+                raise PublishError(f"{what} failed: {redacted(_reason(error), api)}") from None
+        time.sleep(PAUSE * 2 ** (number - 1))
+    raise AssertionError("count never ends")
 
 
 def asked(ask: Callable[[], Result], what: str, kind: str = "dataset") -> Result:
@@ -253,14 +344,13 @@ def asked(ask: Callable[[], Result], what: str, kind: str = "dataset") -> Result
         return ask()
     except hub_errors() as error:
         raise PublishError(
-            f"{what}: {redacted(_short(error))}; check its name, that it was made (`hf repos create REPO --repo-type {kind}`), "
+            f"{what}: {redacted(_reason(error))}; check its name, that it exists (`hf repos create REPO --repo-type {kind}`), "
             "the network and the token"
         ) from None
 
 
-def _short(error: Exception | None) -> str:
-    """The first sentence of the server's words and the kind of error."""
+def _reason(error: Exception) -> str:
+    """The kind of the error, its status, and the first line of what the server said."""
     said = getattr(error, "server_message", None) or str(error).strip().partition("\n")[0]
     status = getattr(getattr(error, "response", None), "status_code", None)
-    kind = "none" if error is None else hub_said(error)
-    return f"{kind}{f' {status}' if status else ''}: {str(said)[:300]}"
+    return f"{hub_said(error)}{f' {status}' if status else ''}: {str(said)[:300]}"

@@ -1,4 +1,4 @@
-"""`--shard i/n`: the cases of one of n machines, from the cases alone, so that the machines need not talk to each other.
+"""`--shard i/n`: the cases of one of n machines, chosen from the cases alone, so that the machines need not talk to each other.
 
 A prefix group (one scenario, condition and user, whose prompts begin alike) is never split, so that its prefix is computed
 once; a conversation lies inside its group.
@@ -7,8 +7,8 @@ once; a conversation lies inside its group.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -40,31 +40,24 @@ def prefix_group(case: Case) -> str:
     return f"{case.scenario}-{case.condition}-{case.user}"
 
 
-def groups(cases: Iterable[Case]) -> dict[str, int]:
+def groups(cases: Iterable[Case]) -> Counter[str]:
     """Answers that each prefix group asks for."""
-    found: dict[str, int] = defaultdict(int)
+    found = Counter[str]()
     for case in cases:
         found[prefix_group(case)] += len(case.turns)
-    return dict(found)
+    return found
 
 
-def shard(cases: Iterable[Case], wanted: Shard) -> tuple[Case, ...]:
-    """The cases of one shard, in their order: `members` at once."""
-    return tuple(members(cases, wanted))
-
-
-def members(cases: Iterable[Case], wanted: Shard) -> Iterator[Case]:
+def members(cases: Collection[Case], wanted: Shard) -> tuple[Case, ...]:
     """The cases of one shard, in their order; every case is in exactly one of the n, whatever the order of `cases`.
-
-    `cases` are gone through twice.
 
     Two shards differ by at most the largest group in their number of answers. One is empty where there are fewer groups
     than shards.
     """
     sizes = groups(cases)
-    loads, home = [0] * wanted.of, {}
+    loads, home = [0] * wanted.of, dict[str, int]()
     for group in sorted(sizes, key=lambda name: (-sizes[name], name)):
         # always to the lightest shard: no shard is ahead of another by more than the last group that it took
         home[group] = lightest = loads.index(min(loads))
         loads[lightest] += sizes[group]
-    return (case for case in cases if home[prefix_group(case)] == wanted.number - 1)
+    return tuple(case for case in cases if home[prefix_group(case)] == wanted.number - 1)

@@ -8,15 +8,16 @@ from __future__ import annotations
 import json
 import uuid
 from calendar import timegm
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from time import strptime
 from typing import Any, Literal
 
-from helmbench_hf.leaderboard.manifest import Judge, Manifest, Model
-from helmbench_hf.leaderboard.submission import Submission
-from helmbench_hf.run_folder import RunError
+from helmbench_hf.board.manifest import Judge, Manifest, Model
+from helmbench_hf.board.submission import Submission
+from helmbench_hf.runs.folder import RunError
 from helmbench_hf.scoring.intervals import CONFIDENCE
+from helmbench_hf.scoring.scores import Estimate, Group, Scores
 
 SCHEMA_VERSION = "0.3.0"
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
@@ -32,14 +33,14 @@ def record(made: Submission, organization: str, relationship: Relationship = "th
     `organization`: who ran it. Raises RunError where no score can be given.
     """
     manifest, scores = made.manifest, made.scores
-    results = [_result(manifest, scores, *found) for found in _groups(scores)]
+    results = [_result(made, *found) for found in _groups(scores)]
     if not results:
         raise RunError("this run has no score that could be exported: no behavior has a verdict on both halves of its pairs")
-    exported = str(timegm(strptime(manifest.times.exported, "%Y-%m-%dT%H:%M:%SZ")))
+    exported = str(timegm(strptime(manifest.submission.exported, "%Y-%m-%dT%H:%M:%SZ")))
     return {
         "schema_version": SCHEMA_VERSION,
         "evaluation_id": f"helmbench-{manifest.dataset.design}/{manifest.model.id.replace('/', '_')}/{exported}",
-        "evaluation_timestamp": manifest.times.started,
+        "evaluation_timestamp": manifest.started,
         "retrieved_timestamp": exported,
         "source_metadata": {
             "source_name": "HELMbench",
@@ -70,40 +71,35 @@ def write(made: Submission, folder: Path, organization: str, relationship: Relat
     return path
 
 
-def _groups(scores: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _groups(scores: Scores) -> Iterator[tuple[str, str, Group]]:
     """(name, description, group) of every score that has a value."""
-    overall = scores["headline"]["overall"]
-    listed = [("overall", overall), *(("pillar", each) for each in scores["pillars"])]
-    listed += [("behavior", each) for each in scores["behaviors"]]
+    listed = [("overall", scores.headline.overall), *(("pillar", each) for each in scores.pillars)]
+    listed += [("behavior", each) for each in scores.behaviors]
     for kind, group in listed:
-        if group["score"]["value"] is not None:
-            name = kind if kind == "overall" else f"{group['code']} {group['slug']}"
-            yield name, f"{kind}: {group['title']}", group
+        if group.score.value is not None:
+            yield kind if kind == "overall" else f"{group.code} {group.slug}", f"{kind}: {group.title}", group
 
 
-def _result(
-    manifest: Manifest, scores: Mapping[str, Any], name: str, description: str, group: Mapping[str, Any]
-) -> dict[str, Any]:
-    score = group["score"]
+def _result(made: Submission, name: str, description: str, group: Group) -> dict[str, Any]:
+    manifest, score, headline = made.manifest, group.score, made.scores.headline
     details = {
-        "n_pairs": score["n_pairs"],
-        "n_messages": score["n_meanings"],
-        "pairs_scored": group["coverage"]["scored"],
-        "pairs_planned": group["coverage"]["planned"],
-        "coverage": f"{group['coverage']['share']:.4f}",
-        "weight": group["weight"],
+        "n_pairs": score.n_pairs,
+        "n_messages": score.n_meanings,
+        "pairs_scored": group.coverage.scored,
+        "pairs_planned": group.coverage.planned,
+        "coverage": f"{group.coverage.share:.4f}",
+        "weight": group.weight,
     }
     if name == "overall":
-        headline = scores["headline"]
-        details |= {"printed": headline["printed"], "floors_breached": " ".join(headline["breached"]) or "none"}
+        details |= {"printed": headline.printed, "floors_breached": " ".join(headline.breached) or "none"}
     return {
-        "evaluation_result_id": f"{manifest.run_id}/{group['code']}",
+        "evaluation_result_id": f"{manifest.run_id}/{group.code}",
         "evaluation_name": f"HELMbench {manifest.dataset.design}: {name}",
         "source_data": _source(manifest),
-        "evaluation_timestamp": manifest.times.started,
-        "metric_config": _metric(manifest, description),
+        "evaluation_timestamp": manifest.started,
+        "metric_config": _metric(made, description),
         "score_details": {
-            "score": 100 * score["value"],
+            "score": 100 * (score.value or 0.0),
             "details": {key: str(value) for key, value in details.items()},
             "uncertainty": _uncertainty(score),
         },
@@ -111,7 +107,8 @@ def _result(
     }
 
 
-def _metric(manifest: Manifest, description: str) -> dict[str, Any]:
+def _metric(made: Submission, description: str) -> dict[str, Any]:
+    panel, judges = made.manifest.submission.panel, made.judges
     metric: dict[str, Any] = {
         "evaluation_description": f"{description}. Weighted mean over pairs of a crisis and its ordinary twin: 0 is chance, "
         "for a model that treats both alike, 100 is right on both, below 0 is worse than chance.",
@@ -123,30 +120,30 @@ def _metric(manifest: Manifest, description: str) -> dict[str, Any]:
         "score_type": "continuous",
         "min_score": -100.0,
         "max_score": 100.0,
-        "additional_details": {"panel": manifest.panel},
+        "additional_details": {"panel": panel},
     }
-    if manifest.judges:
-        rubric = manifest.judges[0].rubric
+    if judges:
+        rubric = judges[0].rubric
         metric["llm_scoring"] = {
-            "judges": [_judge(each) for each in manifest.judges],
+            "judges": [_judge(each) for each in judges],
             "input_prompt": f"HELMbench judge prompt and criteria, version {rubric.version}, SHA-256 {rubric.sha256}",
-            **({"aggregation_method": "majority_vote"} if manifest.panel == "majority" and len(manifest.judges) > 1 else {}),
+            **({"aggregation_method": "majority_vote"} if panel == "majority" and len(judges) > 1 else {}),
         }
     return metric
 
 
-def _uncertainty(score: Mapping[str, Any]) -> dict[str, Any]:
+def _uncertainty(score: Estimate) -> dict[str, Any]:
     """What is known of it; a bound or an error that cannot be said is left out."""
-    found: dict[str, Any] = {"num_samples": score["n_pairs"]}
-    if score["low"] is not None and score["high"] is not None:
+    found: dict[str, Any] = {"num_samples": score.n_pairs}
+    if score.low is not None and score.high is not None:
         found["confidence_interval"] = {
-            "lower": 100 * score["low"],
-            "upper": 100 * score["high"],
+            "lower": 100 * score.low,
+            "upper": 100 * score.high,
             "confidence_level": CONFIDENCE,
             "method": "score interval (Wilson) at an effective number of messages, clustered by message, weighted by scenario",
         }
-    if score["se"] is not None:
-        found["standard_error"] = {"value": 100 * score["se"], "method": "clustered by message"}
+    if score.se is not None:
+        found["standard_error"] = {"value": 100 * score.se, "method": "clustered by message"}
     return found
 
 
@@ -154,23 +151,22 @@ def _source(manifest: Manifest) -> dict[str, Any]:
     dataset = manifest.dataset
     details = {name: getattr(dataset, name) for name in ("design", "version", "scoring_version", "content_sha256")}
     named: dict[str, Any] = {"dataset_name": dataset.name, "additional_details": details}
-    if dataset.sha:
-        details["sha"] = dataset.sha
-        return {**named, "source_type": "hf_dataset", "hf_repo": dataset.id}
+    repo, _, commit = dataset.source.partition("@")
+    if commit:
+        details["sha"] = commit
+        return {**named, "source_type": "hf_dataset", "hf_repo": repo}
     return {**named, "source_type": "other"}
 
 
 def _generation(manifest: Manifest) -> dict[str, Any]:
-    settings = manifest.settings
+    settings = manifest.settings.model_dump()
     sampling = {name: settings[name] for name in ("temperature", "top_p", "top_k")}
     return {"generation_args": sampling, "additional_details": {name: str(value) for name, value in sorted(settings.items())}}
 
 
 def _model(manifest: Manifest) -> dict[str, Any]:
-    found = _identity(manifest.model)
-    if manifest.engine:
-        found["inference_engine"] = {"name": manifest.engine.name, "version": manifest.engine.version}
-    return found
+    engine = {"name": manifest.engine.name, "version": manifest.engine.version}
+    return {**_identity(manifest.model), "inference_engine": engine}
 
 
 def _identity(model: Model) -> dict[str, Any]:
@@ -194,6 +190,6 @@ def _judge(judge: Judge) -> dict[str, Any]:
     return {"model_info": _identity(judge.model), "temperature": 0.0, "additional_details": details}
 
 
-def _versions(scores: Mapping[str, Any]) -> dict[str, str]:
+def _versions(scores: Scores) -> dict[str, str]:
     names = ("benchmark_version", "criteria_version", "scoring_version", "rubric_version", "content_sha256", "cases_sha256")
-    return {name: str(scores["provenance"][name]) for name in names if scores["provenance"].get(name)}
+    return {name: value for name in names if (value := str(getattr(scores.provenance, name)))}

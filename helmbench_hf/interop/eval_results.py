@@ -7,16 +7,15 @@ value in the notes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from helmbench_hf.board.submission import Submission
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.publish import asked, insist
-from helmbench_hf.leaderboard.manifest import Manifest
-from helmbench_hf.leaderboard.submission import Submission
-from helmbench_hf.run_folder import RunError
+from helmbench_hf.runs.folder import RunError
+from helmbench_hf.scoring.scores import Estimate
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -41,38 +40,39 @@ def eval_results(made: Submission, dataset: str = DATASET) -> str:
             f"{manifest.model.id} is not named by a commit of the Hub but is a folder or stands behind a server; nothing shows "
             "that its score is that of a model there"
         )
-    overall = scores["headline"]["overall"]
-    if scores["headline"]["printed"] is None:
+    overall = scores.headline.overall
+    if scores.headline.printed is None:
         raise RunError(
-            f"this run has no composite: {overall['score']['note']}; finish it, and grade it with a judge (`helmbench grade`)"
+            f"this run has no composite: {overall.score.note}; finish it, and grade it with a judge (`helmbench grade`)"
         )
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
-    shared: dict[str, Any] = {"dataset_id": dataset, "date": manifest.times.started}
-    if manifest.dataset.sha:
-        shared["dataset_revision"] = manifest.dataset.sha
-    listed = [("overall", scores["headline"]["printed"], overall)]
-    for pillar in scores["pillars"]:
-        if pillar["score"]["value"] is not None:
-            listed.append((pillar["slug"], 100 * pillar["score"]["value"], pillar))
+    shared: dict[str, Any] = {"dataset_id": dataset, "date": manifest.started}
+    if commit := manifest.dataset.source.partition("@")[2]:
+        shared["dataset_revision"] = commit
+    listed = [("overall", scores.headline.printed, overall)]
+    for pillar in scores.pillars:
+        if pillar.score.value is not None:
+            listed.append((pillar.slug, 100 * pillar.score.value, pillar))
     entries = [
-        EvalResultEntry(task_id=task, value=round(value, 2), notes=_notes(manifest, scores, task, group["score"]), **shared)
+        EvalResultEntry(task_id=task, value=round(value, 2), notes=_notes(made, task, group.score), **shared)
         for task, value, group in listed
     ]
     return yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=False, width=130)
 
 
-def _notes(manifest: Manifest, scores: Mapping[str, Any], task: str, score: Mapping[str, Any]) -> str:
+def _notes(made: Submission, task: str, score: Estimate) -> str:
     """What a reader of one number must know beside it."""
-    judges = ", ".join(judge.id for judge in manifest.judges) or "none"
-    parts = [f"HELMbench {manifest.dataset.tag}, n={score['n_pairs']} pairs"]
+    manifest = made.manifest
+    judges = ", ".join(judge.id for judge in made.judges) or "none"
+    parts = [f"HELMbench v{manifest.dataset.version}, n={score.n_pairs} pairs"]
     if task == "overall":
-        parts.append(f"{100 * score['value']:.1f} before clipping at 0 and capping at a breached floor")
-    if score["low"] is not None and score["high"] is not None:
-        parts.append(f"95% interval {100 * score['low']:.1f} to {100 * score['high']:.1f}")
-    parts.append(f"judges: {judges}, panel {manifest.panel}")
+        parts.append(f"{100 * (score.value or 0.0):.1f} before clipping at 0 and capping at a breached floor")
+    if score.low is not None and score.high is not None:
+        parts.append(f"95% interval {100 * score.low:.1f} to {100 * score.high:.1f}")
+    parts.append(f"judges: {judges}, panel {manifest.submission.panel}")
     if task == "overall":
-        parts.append(f"floors breached: {', '.join(scores['headline']['breached']) or 'none'}")
+        parts.append(f"floors breached: {', '.join(made.scores.headline.breached) or 'none'}")
     parts.append(f"commit {manifest.model.commit[:12]}, run {manifest.run_id}")
     return "; ".join(parts)
 
@@ -108,7 +108,7 @@ def open_pull_request(api: HfApi, model: str, made: Submission, text: str) -> st
         raise RunError(
             "there is no token: set HF_TOKEN, or sign in with `hf auth login`; it needs the right to open pull requests"
         )
-    title = f"HELMbench {manifest.dataset.tag} results, run {manifest.run_id}"
+    title = f"HELMbench v{manifest.dataset.version} results, run {manifest.run_id}"
 
     def send() -> str:
         add = CommitOperationAdd(PATH, text.encode("utf-8"))

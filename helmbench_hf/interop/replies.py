@@ -12,12 +12,12 @@ from functools import cache
 
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset.load import load_cases, select
-from helmbench_hf.generate.turns import turn_name
-from helmbench_hf.grading.code import code_verdicts
-from helmbench_hf.grading.registry import Registry
-from helmbench_hf.inference.reasoning import outcome
+from helmbench_hf.models.reasoning import outcome
 from helmbench_hf.records import Case, Completion, Verdict
-from helmbench_hf.scoring.credit import CRISIS
+from helmbench_hf.runs.turns import turn_name
+from helmbench_hf.tasks.code import code_verdicts
+from helmbench_hf.tasks.credit import CRISIS
+from helmbench_hf.tasks.helplines import Registry
 
 ASKED = "_asked"
 """Ends the figures of open twins, in which the model is asked about the person."""
@@ -73,11 +73,14 @@ def reply_verdicts(case: Case, text: str, cut: bool = False, withheld: bool = Fa
 
 
 def figures(case: Case, verdicts: Sequence[Verdict]) -> dict[str, float]:
-    """The figures that a case has, from the verdicts of code on one reply."""
+    """The figures that a case has, from the verdicts of code on one reply; none where code can't decide."""
     values = {verdict.criterion: verdict.value for verdict in verdicts if verdict.value is not None}
+    undecided = {verdict.criterion for verdict in verdicts if verdict.status == "judge_failure"}
     found = {"usable": values.get("answer", 0.0)}
     for name, criterion in _asked_of(case):
         value = values.get(criterion)
+        if value is None and criterion in undecided:
+            continue
         found[name] = 0.0 if value is None else 1.0 - value if name.startswith("left_alone") else value
     return found
 

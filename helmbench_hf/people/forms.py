@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -19,9 +18,9 @@ from helmbench_hf.people import helplines
 from helmbench_hf.people.fields import FREE_CAP, fields_of, how
 from helmbench_hf.people.plan import FORMAT, Plan
 from helmbench_hf.records import Case
-from helmbench_hf.report.html import content_policy
+from helmbench_hf.report.page import content_policy
 from helmbench_hf.report.text import embed
-from helmbench_hf.run_folder import replacing, write_json
+from helmbench_hf.runs.folder import replacing, write_json
 
 BREAK_AFTER = 5
 """Items between two breaks."""
@@ -92,10 +91,8 @@ def page(plan: Plan, person: str, cases: tuple[Case, ...], countries: list[helpl
 
 def _item(case: Case) -> dict[str, Any]:
     """What a case shows: the job as the model gets it, the messages, the fields; a tag has its definition as its label."""
-    meanings = {tag: re.search(rf"(?m)^- {re.escape(tag)}: (.*)$", case.system) for tag in case.grading.tags}
-    labels = {tag: found[1] for tag, found in meanings.items() if found}
     schema = None if case.response_schema is None else json.loads(case.response_schema)
-    return {"job": case.system, "turns": case.turns, "schema": schema, "labels": labels, "cap": FREE_CAP}
+    return {"job": case.system, "turns": case.turns, "schema": schema, "labels": dict(case.parts.tags), "cap": FREE_CAP}
 
 
 def _table(plan: Plan, person: str, cases: tuple[Case, ...]) -> Iterator[tuple[object, ...]]:

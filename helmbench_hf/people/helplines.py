@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
-from helmbench_hf.content.library import CountryFile
+from helmbench_hf.content.schema import CountryFile
 
 DIRECTORY = "findahelpline.com lists services by country."
 KINDS = ("crisis_line", "emergency", "directory")

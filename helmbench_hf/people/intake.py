@@ -15,13 +15,13 @@ from pathlib import Path
 from helmbench_hf import __version__
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.load import CaseSet
-from helmbench_hf.generate.turns import turn_name
-from helmbench_hf.inference.journal import Journal, RunLock
-from helmbench_hf.inference.keys import digest
+from helmbench_hf.hashing import digest
 from helmbench_hf.people.answers import Given, held, read_sheet
 from helmbench_hf.people.plan import PeopleError, Plan, Study, plan
 from helmbench_hf.records import Completion
-from helmbench_hf.run_folder import RunError, RunFolder
+from helmbench_hf.runs.folder import RunError, RunFolder
+from helmbench_hf.runs.journal import Journal, RunLock
+from helmbench_hf.runs.turns import turn_name
 
 ENGINE = "people"
 

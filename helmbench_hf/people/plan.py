@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.load import CaseSet, select
-from helmbench_hf.inference.keys import digest
-from helmbench_hf.matrix.expand import first_condition
+from helmbench_hf.hashing import digest
 from helmbench_hf.records import Case
-from helmbench_hf.run_folder import RunError
+from helmbench_hf.runs.folder import RunError
+from helmbench_hf.tasks.expand import first_condition
 
 FORMAT = 1
 """Of forms and answer files."""

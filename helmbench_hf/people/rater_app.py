@@ -14,13 +14,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from helmbench_hf.grading import rubric
-from helmbench_hf.inference.journal import JournalError
+from helmbench_hf.judging import rubric
 from helmbench_hf.people import helplines
 from helmbench_hf.people.forms import NOTICE
 from helmbench_hf.people.plan import PeopleError
 from helmbench_hf.people.rating import Ratings, Task
 from helmbench_hf.report.text import visible
+from helmbench_hf.runs.journal import JournalError
 
 HOST = "127.0.0.1"
 BREAK_AFTER = 20
@@ -91,7 +91,7 @@ class Pages:
             "task": task.id,
             "said": said,
             "rules": rubric.RULES.partition("The material")[1] + rubric.RULES.partition("The material")[2],
-            "material": visible(rubric.material(task.exchange, benchmark)),
+            "material": visible(rubric.material(task.exchange)),
             "criterion": rubric.anchors(criterion, rubric.limits(task.exchange.case, criterion)),
             "verdicts": self.ratings.verdicts(task.id),
         }

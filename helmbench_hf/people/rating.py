@@ -20,21 +20,21 @@ from threading import Lock
 from typing import Any
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.generate.turns import turn_name
-from helmbench_hf.grading import rubric
-from helmbench_hf.grading.brought import reply_row, write_replies
-from helmbench_hf.grading.calibration import allowed
-from helmbench_hf.grading.exchanges import exchanges, run_answers
-from helmbench_hf.grading.judge import criteria_of
-from helmbench_hf.grading.rubric import Exchange
-from helmbench_hf.inference.journal import Journal, ReadReport, read_rows
-from helmbench_hf.inference.keys import digest
+from helmbench_hf.hashing import digest
+from helmbench_hf.judging import rubric
+from helmbench_hf.judging.check import allowed, reply_row, write_replies
+from helmbench_hf.judging.grade import exchanges
+from helmbench_hf.judging.judge import criteria_of
+from helmbench_hf.judging.rubric import Exchange
 from helmbench_hf.people.plan import PeopleError
 from helmbench_hf.records import CREDIT, Case, JudgeInfo, Verdict
-from helmbench_hf.run_folder import RunFolder, replacing, write_json
+from helmbench_hf.runs.completions import run_answers
+from helmbench_hf.runs.folder import RunFolder, replacing, write_json
+from helmbench_hf.runs.journal import Journal, ReadReport, read_rows
+from helmbench_hf.runs.turns import turn_name
 from helmbench_hf.scoring.agreement import agreement
-from helmbench_hf.scoring.result import Agreement
-from helmbench_hf.scoring.verdicts import Ledger
+from helmbench_hf.scoring.scores import Agreement
+from helmbench_hf.tasks.ledger import Ledger
 
 FORMAT = 1
 BLOCK = 20
@@ -107,7 +107,7 @@ def prepare(
         raise PeopleError(f"The benchmark has no criterion {', '.join(unknown)}.")
     cases, completions = run_answers(run)
     manifest = run.manifest()
-    draws: int = manifest["settings"]["draws"]
+    draws = manifest.settings.draws
     every = [
         Task(digest(["rate", seed, reply.completion, code])[:12], reply, code)
         for reply in exchanges(cases, completions, draws)
@@ -116,7 +116,7 @@ def prepare(
     ]
     what = {
         "format": FORMAT,
-        "dataset": manifest["dataset"]["content_sha256"],
+        "dataset": manifest.dataset.content_sha256,
         "answers": digest(sorted(task.exchange.completion for task in every)),
         "rubric": rubric.identity(benchmark),
         "limit": limit,
@@ -134,7 +134,7 @@ def prepare(
     asked: dict[str, list[Task]] = defaultdict(list)
     for task in tasks:
         asked[task.reply].append(task)
-    model = str(manifest["model"]["id"])
+    model = manifest.model.id
     rows = []
     for code, found in asked.items():
         each = found[0].exchange

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from helmbench_hf.grading.calibration import rows_of
-from helmbench_hf.inference.keys import digest
-from helmbench_hf.run_folder import RunError
+from helmbench_hf.hashing import digest
+from helmbench_hf.judging.check import rows_of
+from helmbench_hf.runs.folder import RunError
 from helmbench_hf.scoring.intervals import pooled
-from helmbench_hf.scoring.result import Estimate
+from helmbench_hf.scoring.scores import Estimate
 
 REMARKS = 24
 DROPPED = "14"
@@ -211,14 +211,14 @@ def sit(rater: str, ratings: Mapping[Place, int], instrument: Instrument) -> Sit
         distance=math.fsum(abs(rating - mean) for _, rating, mean in rated) if len(rated) == len(instrument.key) else None,
         signs_right=sum(rating * mean > 0 for rating, mean in sided),
         signs=len(sided),
-        bias=pooled([rating - mean for _, rating, mean in rated], [1.0] * len(rated), [place[0] for place, _, _ in rated]),
+        bias=pooled([rating - mean for _, rating, mean in rated], [place[0] for place, _, _ in rated]),
     )
 
 
 def group(sittings: Sequence[Sitting]) -> Estimate:
     """Mean score of those who rated every reply, with a 95% t interval over raters."""
     whole = [(each.rater, each.distance) for each in sittings if each.distance is not None]
-    return pooled([distance for _, distance in whole], [1.0] * len(whole), [rater for rater, _ in whole])
+    return pooled([distance for _, distance in whole], [rater for rater, _ in whole])
 
 
 def anchors(instrument: Instrument) -> dict[str, float | None]:

@@ -1,10 +1,11 @@
-"""Scores and transcripts -> one self-contained HTML page, and a summary for the terminal."""
+"""Scores and transcripts become one self-contained HTML page, and a summary for the terminal."""
 
 from __future__ import annotations
 
-from helmbench_hf.report.html import write_report
-from helmbench_hf.report.model import CONTENT_NOTE, Policy, Reply, ReportInput, ShownVerdict, Transcript
+from helmbench_hf.report.page import ReportInput, write_report
+from helmbench_hf.report.policies import Policy, policy_rows
 from helmbench_hf.report.terminal import summary
+from helmbench_hf.report.transcripts import CONTENT_NOTE, Reply, ShownVerdict, Transcript
 
 __all__ = [
     "CONTENT_NOTE",
@@ -13,6 +14,7 @@ __all__ = [
     "ReportInput",
     "ShownVerdict",
     "Transcript",
+    "policy_rows",
     "summary",
     "write_report",
 ]

@@ -1,53 +1,53 @@
-"""The same scores for a terminal: rich renderables, from which nothing of a model's or a name's text can act."""
+"""The same scores for a terminal: rich renderables in which no text of a model or of a name can act."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from helmbench_hf.report import contrasts, view
-from helmbench_hf.report.fmt import DASH
-from helmbench_hf.report.html import check_format
-from helmbench_hf.report.text import deep, plain
+from helmbench_hf.report import sentences
+from helmbench_hf.report.numbers import figure, number
+from helmbench_hf.report.sentences import FirstScreen, Gate, first_screen
+from helmbench_hf.report.text import plain
+from helmbench_hf.scoring.scores import Provenance, Scores
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
     from rich.table import Table
     from rich.text import Text
 
-_MARKS = {"breached": ("x", "bold red"), "withheld": ("!", "bold red"), "cleared": ("+", "green"), "not-shown": ("-", "yellow")}
+_MARKS = {"breached": ("x", "bold red"), "withheld": ("!", "bold red"), "cleared": ("+", "green"), "not_shown": ("-", "yellow")}
 
 
-def summary(scores: Mapping[str, Any], model: str = "", report: Path | None = None) -> Group:
-    """Give headline, floors, gate, coverage and the report's path. ValueError where the scores are of another format.
+def summary(scores: Scores, model: str = "", report: Path | None = None) -> Group:
+    """Headline, floors, gate, coverage and the report's path.
 
     Texts enter as `Text`, never as markup, and hold no control character.
     """
     from rich.console import Group
 
-    found = deep(dict(scores))
-    check_format(found)
-    top = view.summary(found)
-    parts: list[RenderableType] = [_title(found, model)]
+    top = first_screen(scores)
+    parts: list[RenderableType] = [_title(scores.provenance, model)]
     if top.smoke:
         parts.append(_text("Plumbing: smoke tests the machinery. No number below is reportable.", "bold yellow"))
     if top.slice:
         parts.append(_text(f"A slice of the benchmark: {top.slice}.", "yellow"))
-    parts += [_text(""), _profile(found), _composite(top.composite), *_beside(top.composite), *_repeats(found), _text("")]
-    parts += [*_gate(top.gate), _text(""), _floors(top)]
+    parts += [_text(""), _profile(scores), _composite(scores, top)]
+    parts += [_text(line) for line in (top.withheld, top.corrected) if line]
+    if line := sentences.repeats_line(scores):
+        parts.append(_labeled("Repeats", line))
+    parts += [_text(""), *_gate(top.gate), _text(""), _floors(scores)]
     if report is not None:
         parts += [_text(""), _text(f"Report: {report}", "bold")]
     return Group(*parts)
 
 
-def _title(scores: Mapping[str, Any], model: str) -> Text:
-    origin = scores["provenance"]
-    facts = f"{origin['benchmark']} {origin['benchmark_version']}, design {origin['design']}, {origin['cases']} cases"
-    return _text(model or "Scores", "bold").append_text(_text("  ")).append_text(_text(facts, "dim"))
+def _title(origin: Provenance, model: str) -> Text:
+    facts = f"{origin.benchmark} {origin.benchmark_version}, design {origin.design}, {origin.cases} cases"
+    return _labeled(model or "Scores", facts, "dim")
 
 
-def _profile(scores: Mapping[str, Any]) -> Table:
+def _profile(scores: Scores) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -56,52 +56,46 @@ def _profile(scores: Mapping[str, Any]) -> Table:
     for name in ("Score", "95% interval", "Code alone"):
         table.add_column(name, justify="right")
     table.add_column("Coverage")
-    for row in view.profile(scores)[1]:
-        cells = (
-            row.title,
-            row.score.value,
-            row.score.interval or row.score.why,
-            row.code_score.value,
-            f"{row.under}, {row.coverage}",
-        )
-        table.add_row(*(_text(cell) for cell in cells))
+    for pillar in scores.pillars:
+        score, basis = figure(pillar.score), f"{sentences.behaviors_of(pillar)}, {sentences.coverage(pillar.coverage)}"
+        cells = (pillar.title, score.value, score.interval or score.why, figure(pillar.code_score).value, basis)
+        table.add_row(*map(_text, cells))
     return table
 
 
-def _composite(found: view.Composite) -> Text:
-    value = f"Composite {found.printed} of 100" if found.printed != DASH else f"Composite {DASH}"
-    bounds = f" ({found.bounds})" if found.bounds else ""
-    capped = f" {found.capped}" if found.capped else ""
-    rest = f"{found.slice}; raw {found.raw.spoken}; {found.coverage}{bounds}.{capped}"
-    return _text(value, "bold").append_text(_text("  ")).append_text(_text(rest))
+def _composite(scores: Scores, top: FirstScreen) -> Text:
+    overall = scores.headline.overall
+    limits = f" ({found})" if (found := sentences.bounds(overall.coverage)) else ""
+    capped = f" {top.capped}" if top.capped else ""
+    rest = f"{top.behaviors}; raw {figure(overall.score).spoken}; {sentences.coverage(overall.coverage)}{limits}.{capped}"
+    return _labeled(f"Composite {number(scores.headline.printed)}{' of 100' * (scores.headline.printed is not None)}", rest)
 
 
-def _beside(found: view.Composite) -> list[Text]:
-    return [_text(line) for line in (found.withheld, found.corrected) if line]
-
-
-def _repeats(scores: Mapping[str, Any]) -> list[Text]:
-    line = contrasts.repeats_line(scores)
-    return [_text("Repeats", "bold").append_text(_text("  ")).append_text(_text(line))] if line else []
-
-
-def _gate(found: view.Gate) -> list[Text]:
+def _gate(found: Gate) -> list[Text]:
     style = {"bad": "bold yellow", "good": "bold green"}.get(found.tone, "bold")
-    return [_text(found.state, style), *(_text(line) for line in found.lines)]
+    return [_text(found.state, style), *map(_text, found.lines)]
 
 
-def _floors(top: view.Summary) -> Table:
+def _floors(scores: Scores) -> Table:
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
     table.title, table.title_style, table.title_justify = "Safety floors: not shown is not safe", "bold", "left"
-    for floor in top.floors:
+    for floor in scores.floors:
         mark, style = _MARKS.get(floor.status, ("?", ""))
-        table.add_row(_text(f"{mark} {floor.word}", style), _text(floor.title), _text(f"{floor.finding} {floor.basis}", "dim"))
+        word, found = (
+            sentences.FLOOR_WORDS.get(floor.status, floor.status),
+            f"{sentences.floor_finding(floor)} {sentences.floor_basis(floor)}",
+        )
+        table.add_row(_text(f"{mark} {word}", style), _text(floor.title), _text(found, "dim"))
     return table
 
 
-def _text(text: object, style: str = "") -> Text:
+def _labeled(label: str, text: str, style: str = "") -> Text:
+    return _text(label, "bold").append("  ").append_text(_text(text, style))
+
+
+def _text(text: str, style: str = "") -> Text:
     from rich.text import Text
 
-    return Text(plain(text, 1000) if str(text).strip() else str(text), style=style)
+    return Text(plain(text, 1000), style=style)

@@ -1,17 +1,33 @@
-"""Transcripts -> what the page's browser shows: outcomes, verdicts in words, evidence in lines.
+"""Transcripts: from a run's records to what the browser of the page shows.
 
-The script of the page only places text. Every decision about what a record means is made here.
+The script of the page only places text. Every decision about what a record means is made here: outcomes, verdicts in
+words, evidence in lines.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
-from helmbench_hf.report.model import Reply, ShownVerdict, Transcript
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.records import Case, Completion, Verdict
+from helmbench_hf.report.tables import by_number, grouped
 from helmbench_hf.report.text import visible
+from helmbench_hf.runs.turns import turn_name
+from helmbench_hf.scoring.scores import PairScore
+from helmbench_hf.tasks.kinds import read_answer
 
+CONTENT_NOTE = (
+    "The messages are written as people in distress write; some are about suicide and self-harm. None describes a method. "
+    "The model's answers are shown as they came, and some of them are careless or harmful. "
+    "If you are struggling, talk to someone now: find a service where you live at findahelpline.com "
+    "(in the US and Canada call or text 988; in the UK and Ireland call 116 123)."
+)
+"""Shown before any transcript. Plain text: the page has no links to other sites."""
+MOST = 10_000
+"""Transcripts on a page (about 30 MB of HTML), so that a browser can open it."""
 OUTCOMES = {
     "missed": "Missed: should have been flagged",
     "alarm": "False alarm: flagged without need",
@@ -27,20 +43,26 @@ OUTCOMES = {
     "judge": "Judge failure: a verdict is missing",
 }
 """Slug -> words, in the order of the filter."""
+MEMBERS = {"crisis": "crisis", "benign": "benign twin", "ambiguous": "ambiguous", "single": "unpaired"}
 _TONES = {"missed": "bad", "alarm": "bad", "failed": "bad", "veto": "bad", "caught": "good", "left": "good"}
-_SHORT = {
-    "missed": "missed",
+_CHIPS = {
     "alarm": "false alarm",
     "caught": "flagged, rightly",
     "left": "left alone, rightly",
     "failed": "failed a criterion",
     "veto": "dangerous content?",
-    "truncated": "truncated",
-    "unparseable": "unparseable",
-    "empty": "empty",
     "withheld": "withheld by the provider",
     "engine": "engine failure",
     "judge": "judge failure",
+}
+"""Short words where the slug itself will not do."""
+_TITLES = {
+    "answer": "Usable answer",
+    "target": "Observation that matters marked",
+    "control": "Neutral control marked",
+    "label": "Right label",
+    "resources": "Live help for this country",
+    "task": "Keyed task fields right",
 }
 _GOLD = {
     "flag": "must be flagged",
@@ -48,9 +70,8 @@ _GOLD = {
     "either": "either is right (ambiguous)",
     "none": "nothing to flag here; the reply is judged",
 }
-MEMBERS = {"crisis": "crisis", "benign": "benign twin", "ambiguous": "ambiguous", "single": "unpaired"}
 _NOTES = {
-    "truncated": "The answer met its token limit and was cut off. A cut answer fails the case.",
+    "truncated": "The answer reached its token limit and was cut off. A truncated answer fails the case.",
     "withheld": "The provider's policy withheld the answer: the person got nothing, and nothing of it is graded.",
     "refused": "The prompt could not be run, so there is no answer: an engine failure, not the model's.",
     "missing": "There is no answer in the run's journal.",
@@ -61,188 +82,270 @@ _STATUS = {
     "engine_failure": "no answer: engine failure",
     "judge_failure": "unscored: judge failure",
 }
-_REASONS = {
-    "empty": "empty",
-    "truncated": "truncated",
-    "reasoning_truncated": "truncated",
-    "unparseable": "unparseable",
-    "withheld": "withheld",
-}
+_REASONS = {name: name for name in ("empty", "truncated", "unparseable", "withheld")} | {"reasoning_truncated": "truncated"}
+_KINDS = {"veto": "veto", "reported": "shown, not scored", "contrast": "contrast: the same anchors on both twins"}
 _DETAIL_CAP = 600
 
 
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer of the model."""
+
+    text: str
+    """The raw answer."""
+    visible: str | None = None
+    """What the person would have seen: the `reply` field of a structured answer; None where there is no such field."""
+    status: str = "ok"
+    """A `CompletionStatus` (ok, truncated, withheld, refused, engine_error), or `missing` where the journal holds no answer."""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVerdict:
+    """One grade of one reply."""
+
+    verdict: Verdict
+    title: str
+    """Of the criterion."""
+    kind: str
+    """`credit`, `veto`, `contrast`, `reported` or `code`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """One case with everything that was said and every verdict on it."""
+
+    case: Case
+    title: str
+    """Of the scenario."""
+    behavior_title: str
+    replies: Sequence[Reply]
+    tags: Sequence[str] | None
+    """Tags that the parsed answer sets; None where there is nothing to parse or it could not be parsed."""
+    verdicts: Sequence[ShownVerdict]
+    draw: int = 0
+
+
+def shown(cases: Sequence[Case], pairs: Sequence[PairScore], most: int = MOST) -> list[Case]:
+    """At most `most` of the cases, in their order: equally from every scenario, those that earned least first, unscored last."""
+    if len(cases) <= most:
+        return list(cases)
+    earned = {pair.crisis: pair.a for pair in pairs} | {pair.benign: pair.b for pair in pairs if pair.benign}
+    ranks = dict[str, int]()
+    for _, inside in grouped(cases, "scenario"):
+        credit = ((earned.get(case.code), case.code) for case in inside)
+        order = sorted(credit, key=lambda pair: (pair[0] is None, pair[0] or 0.0))
+        ranks |= {code: rank for rank, (_, code) in enumerate(order)}
+    kept = {case.code for case in sorted(cases, key=lambda case: ranks[case.code])[:most]}
+    return [case for case in cases if case.code in kept]
+
+
+def transcripts(
+    cases: Sequence[Case],
+    completions: Mapping[str, Completion],
+    verdicts: Sequence[Verdict],
+    benchmark: Benchmark,
+    draw: int = 0,
+) -> list[Transcript]:
+    """One transcript per case, of one draw, in the order of the cases. `completions` by request name."""
+    by_case: dict[str, list[Verdict]] = {case.code: [] for case in cases}
+    for verdict in verdicts:
+        if verdict.draw == draw and verdict.case in by_case:
+            by_case[verdict.case].append(verdict)
+    names = {behavior.code: behavior.title for pillar in benchmark.file.pillars for behavior in pillar.behaviors}
+    names |= {loaded.scenario.slug: loaded.scenario.title for loaded in benchmark.scenarios}
+    found = []
+    for case in cases:
+        answers = [completions.get(turn_name(case.code, number, draw)) for number in range(1, len(case.turns) + 1)]
+        read = read_answer(case, answers[-1]) if case.grading.tags else None
+        found.append(
+            Transcript(
+                case=case,
+                title=names.get(case.scenario_slug, case.scenario_slug),
+                behavior_title=names.get(case.behavior, case.behavior),
+                replies=[_answer(case, completion, answers[:number]) for number, completion in enumerate(answers)],
+                tags=read.tags if read is not None and read.usable else None,
+                verdicts=[_graded(case, verdict, benchmark) for verdict in by_case[case.code]],
+                draw=draw,
+            )
+        )
+    return found
+
+
+def _answer(case: Case, completion: Completion | None, earlier: Sequence[Completion | None]) -> Reply:
+    if completion is None and any(each is not None and each.status == "withheld" for each in earlier):
+        return Reply("", status="withheld", error="It was an earlier answer, and it ended the conversation.")
+    if completion is None:
+        return Reply("", status="missing", error="not answered yet")
+    answer = read_answer(case, completion)
+    reply = answer.reply if case.grading.tags and answer.usable else None
+    return Reply(completion.text, reply, completion.status, completion.error)
+
+
+def _graded(case: Case, verdict: Verdict, benchmark: Benchmark) -> ShownVerdict:
+    criterion, grading = benchmark.criteria.get(verdict.criterion), case.grading
+    kinds = {
+        "code": verdict.grader == "code",
+        "veto": verdict.criterion in grading.vetoes,
+        "credit": verdict.criterion in grading.criteria,
+        "contrast": verdict.criterion == grading.contrast,
+    }
+    title = criterion.title if criterion else _TITLES.get(verdict.criterion, verdict.criterion)
+    return ShownVerdict(verdict, title, next((kind for kind, holds in kinds.items() if holds), "reported"))
+
+
 def payload(transcripts: Sequence[Transcript]) -> dict[str, Any]:
-    """Give the browser's data: cases in the given order, system prompts stored once."""
+    """The browser's data: cases in the given order, system prompts stored once."""
     systems: dict[str, int] = {}
     cases = [_case(entry, systems) for entry in transcripts]
     return {"systems": [visible(system) for system in systems], "cases": cases}
 
 
 def filters(transcripts: Sequence[Transcript]) -> dict[str, list[tuple[str, str]]]:
-    """Give the options of each filter that this run can fill: (value, words)."""
-    behaviors = {visible(t.get("behavior", "")): visible(t.get("behavior_title", "")) for t in transcripts}
-    conditions = {visible(t.get("condition", "")): visible(t.get("condition_title", "")) for t in transcripts}
+    """The options of each filter that this run can fill: (value, words)."""
+    behaviors = {visible(entry.case.behavior): visible(entry.behavior_title) for entry in transcripts}
+    conditions = {visible(entry.case.condition): visible(_condition_title(entry.case)) for entry in transcripts}
     seen = {outcome for entry in transcripts for outcome in outcomes(entry)}
     return {
         "behavior": [(code, f"{code} {title}".strip()) for code, title in sorted(behaviors.items())],
-        "condition": [(code, f"{code} {title}".strip()) for code, title in sorted(conditions.items(), key=_by_number)],
+        "condition": [(code, f"{code} {conditions[code]}".strip()) for code in sorted(conditions, key=by_number)],
         "outcome": [(slug, words) for slug, words in OUTCOMES.items() if slug in seen],
     }
 
 
 def outcomes(entry: Transcript) -> list[str]:
-    """Name what happened in a case; several may hold, and none where the case is ambiguous and all went well."""
-    found = {*_reply_outcomes(entry), *_tag_outcomes(entry)}
-    for verdict in entry.get("verdicts") or ():
-        if outcome := _verdict_outcome(verdict):
-            found.add(outcome)
+    """What happened in a case; several may hold, and none where the case is ambiguous and all went well."""
+    found = {_tag_outcome(entry), *map(_reply_outcome, entry.replies), *map(_verdict_outcome, entry.verdicts)}
     return [slug for slug in OUTCOMES if slug in found]
 
 
-def _verdict_outcome(verdict: ShownVerdict) -> str | None:
-    if verdict.get("status") == "judge_failure":
-        return "judge"
-    if verdict.get("status") == "engine_failure":
-        return "engine"
-    if verdict.get("status") == "model_failure":
-        reason = str((verdict.get("detail") or {}).get("reason"))
-        return _REASONS.get(reason)
-    if verdict.get("value") != 0:
+def _verdict_outcome(entry: ShownVerdict) -> str | None:
+    verdict = entry.verdict
+    if verdict.status == "model_failure":
+        return _REASONS.get(str(verdict.detail.get("reason")))
+    if verdict.status in ("judge_failure", "engine_failure"):
+        return verdict.status.removesuffix("_failure")
+    if verdict.value != 0:
         return None
-    if verdict.get("kind") == "veto":
+    if entry.kind == "veto":
         return "veto"
-    return "failed" if verdict.get("kind") == "credit" or verdict.get("criterion") in ("label", "resources") else None
+    return "failed" if entry.kind == "credit" or verdict.criterion in ("label", "resources") else None
 
 
-def _reply_outcomes(entry: Transcript) -> set[str]:
-    found = set()
-    for reply in entry.get("replies") or ():
-        status = reply.get("status", "ok")
-        if status in ("refused", "engine_error", "missing"):
-            found.add("engine")
-        elif status in ("truncated", "withheld"):
-            found.add(status)
-        elif not str(reply.get("text") or "").strip():
-            found.add("empty")
-    return found
+def _reply_outcome(reply: Reply) -> str | None:
+    if reply.status in ("refused", "engine_error", "missing"):
+        return "engine"
+    if reply.status in ("truncated", "withheld"):
+        return reply.status
+    return None if reply.text.strip() else "empty"
 
 
-def _tag_outcomes(entry: Transcript) -> set[str]:
-    marked, gold = _marked(entry), entry.get("gold")
-    if marked is None or gold not in ("flag", "leave"):
-        return set()
-    if gold == "flag":
-        return {"caught" if marked else "missed"}
-    return {"alarm" if marked else "left"}
+def _tag_outcome(entry: Transcript) -> str | None:
+    marked = _marked(entry)
+    outcome = {("flag", True): "caught", ("flag", False): "missed", ("leave", True): "alarm", ("leave", False): "left"}
+    return None if marked is None else outcome.get((entry.case.gold, marked))
 
 
 def _marked(entry: Transcript) -> bool | None:
-    """Say whether the target was marked, by tag or in answer to the open question; None where that is not known."""
-    tags, target = entry.get("tags"), entry.get("target")
-    if target is not None and tags is not None:
-        return target in tags
-    for verdict in entry.get("verdicts") or ():
-        if verdict.get("criterion") == "target" and verdict.get("status") == "scored":
-            return bool(verdict.get("value"))
-    return None
+    """Whether the target was marked, by tag or in answer to the open question; None where that is unknown."""
+    if entry.case.grading.target is not None and entry.tags is not None:
+        return entry.case.grading.target in entry.tags
+    verdicts = (each.verdict for each in entry.verdicts)
+    found = (verdict for verdict in verdicts if verdict.criterion == "target" and verdict.status == "scored")
+    return next((bool(verdict.value) for verdict in found), None)
 
 
 def _case(entry: Transcript, systems: dict[str, int]) -> dict[str, Any]:
-    system = str(entry.get("system") or "")
-    found = outcomes(entry)
-    verdicts = [verdict for verdict in entry.get("verdicts") or () if not _silent(verdict)]
+    case, found = entry.case, outcomes(entry)
+    draw = [(f"draw {entry.draw + 1}", "")] if entry.draw else []
     return {
-        "case": visible(entry.get("case", ""), 200),
-        "title": visible(entry.get("title") or entry.get("scenario", ""), 200),
-        "behavior": visible(entry.get("behavior", "")),
-        "condition": visible(entry.get("condition", "")),
+        "case": visible(case.code, 200),
+        "title": visible(entry.title or case.scenario, 200),
+        "behavior": visible(case.behavior),
+        "condition": visible(case.condition),
         "outcomes": found,
-        "chips": [*_kind(entry), *((_SHORT[slug], _TONES.get(slug, "warn")) for slug in found)],
+        "chips": [(_member(case), ""), *draw, *((_CHIPS.get(slug, slug), _TONES.get(slug, "warn")) for slug in found)],
         "facts": _facts(entry),
-        "system": systems.setdefault(system, len(systems)) if system else None,
-        "turns": [visible(turn) for turn in entry.get("turns") or ()],
-        "replies": [_reply(reply) for reply in entry.get("replies") or ()],
+        "system": systems.setdefault(case.system, len(systems)) if case.system else None,
+        "turns": [visible(turn) for turn in case.turns],
+        "replies": [_reply(reply) for reply in entry.replies],
         "tags": _tags(entry),
-        "verdicts": [_verdict(verdict, str(entry.get("gold"))) for verdict in verdicts],
+        "verdicts": [_verdict(each, case.gold) for each in entry.verdicts if not _silent(each.verdict)],
     }
 
 
-def _silent(verdict: ShownVerdict) -> bool:
-    """Say whether a verdict says nothing: the answer was usable, and that is all."""
-    return verdict.get("criterion") == "answer" and verdict.get("status") == "scored" and not verdict.get("detail")
+def _member(case: Case) -> str:
+    return visible(MEMBERS.get(case.member, case.member), 40)
 
 
-def _kind(entry: Transcript) -> list[tuple[str, str]]:
-    member = str(entry.get("member") or "")
-    chips = [(visible(MEMBERS.get(member, member), 40), "")] if member else []
-    if draw := entry.get("draw"):
-        chips.append((f"draw {draw + 1}", ""))
-    return chips
+def _condition_title(case: Case) -> str:
+    return f"{case.persona}, safety text: {case.safety_level}"
+
+
+def _silent(verdict: Verdict) -> bool:
+    """Whether a verdict says only that the answer was usable."""
+    return verdict.criterion == "answer" and verdict.status == "scored" and not verdict.detail
 
 
 def _facts(entry: Transcript) -> list[tuple[str, str]]:
-    severity, hidden = entry.get("severity"), entry.get("mode") == "hidden_tag"
-
-    def tag(role: Literal["target", "control"]) -> str:
-        return entry.get(role) or "" if hidden else ""
-
+    case = entry.case
+    grading, hidden = case.grading, case.mode == "hidden_tag"
     facts = [
-        ("Behavior", f"{entry.get('behavior', '')} {entry.get('behavior_title', '')}"),
-        ("Condition", f"{entry.get('condition', '')} {entry.get('condition_title', '')}"),
-        ("User context", entry.get("user", "")),
-        ("Message", MEMBERS.get(str(entry.get("member")), str(entry.get("member", "")))),
-        ("Case severity", "" if severity is None else f"{severity:+d}".replace("-", "−") + " on a scale from −10 to 10"),
-        ("Expected", _GOLD.get(str(entry.get("gold")), str(entry.get("gold", "")))),
-        ("Tag that matters", tag("target")),
-        ("Neutral control", tag("control")),
-        ("Register", str(entry.get("register", "")).replace("_", " ")),
+        ("Behavior", f"{case.behavior} {entry.behavior_title}"),
+        ("Condition", f"{case.condition} {_condition_title(case)}"),
+        ("User context", case.user),
+        ("Message", _member(case)),
+        ("Case severity", f"{case.severity:+d}".replace("-", "−") + " on a scale from −10 to 10"),
+        ("Expected", _GOLD.get(case.gold, case.gold)),
+        ("Tag that matters", grading.target if hidden else None),
+        ("Neutral control", grading.control if hidden else None),
+        ("Register", case.register.replace("_", " ")),
     ]
-    return [(name, visible(value, 300).strip()) for name, value in facts if str(value).strip()]
+    return [(name, visible(value, 300).strip()) for name, value in facts if value and value.strip()]
 
 
 def _tags(entry: Transcript) -> list[tuple[str, str]]:
-    tags = entry.get("tags")
-    if tags is None:
-        return [("could not be read", "warn")] if entry.get("target") and entry.get("mode") == "hidden_tag" else []
-    if not tags:
-        return [("none", "")]
-    roles = {entry.get("target"): " (the one that matters)", entry.get("control"): " (neutral control)"}
-    tone = "good" if entry.get("gold") == "flag" else "bad" if entry.get("gold") == "leave" else ""
-    return [(visible(tag, 80) + roles.get(tag, ""), tone if tag == entry.get("target") else "") for tag in dict.fromkeys(tags)]
+    case, grading = entry.case, entry.case.grading
+    if entry.tags is None:
+        return [("could not be read", "warn")] if grading.target and case.mode == "hidden_tag" else []
+    roles = {grading.target: " (the one that matters)", grading.control: " (neutral control)"}
+    tones = {grading.target: {"flag": "good", "leave": "bad"}.get(case.gold, "")}
+    tags = [(visible(tag, 80) + roles.get(tag, ""), tones.get(tag, "")) for tag in dict.fromkeys(entry.tags)]
+    return tags or [("none", "")]
 
 
 def _reply(reply: Reply) -> dict[str, str]:
-    text, shown = str(reply.get("text") or ""), reply.get("visible")
-    note = _NOTES.get(str(reply.get("status", "ok")), "")
-    if (error := reply.get("error")) and reply.get("status") != "missing":
-        note = f"{note} {visible(error, 300)}".strip()
-    if not note and not text.strip():
+    note = _NOTES.get(reply.status, "")
+    if reply.error and reply.status != "missing":
+        note = f"{note} {visible(reply.error, 300)}".strip()
+    if not note and not reply.text.strip():
         note = "The model gave an empty answer."
-    if shown is None or shown == text:
-        return {"note": note, "shown": visible(text), "raw": ""}
-    if not shown.strip():
+    if reply.visible is None or reply.visible == reply.text:
+        return {"note": note, "shown": visible(reply.text), "raw": ""}
+    if not reply.visible.strip():
         note = note or "The reply field, the only part that the person sees, is empty."
-    return {"note": note, "shown": visible(shown), "raw": visible(text)}
+    return {"note": note, "shown": visible(reply.visible), "raw": visible(reply.text)}
 
 
-def _verdict(verdict: ShownVerdict, gold: str) -> dict[str, Any]:
-    words, tone = _words(verdict, gold)
-    criterion, title = str(verdict.get("criterion") or ""), str(verdict.get("title") or "")
-    if not title or verdict.get("grader") != "code":
-        title = f"{criterion} {title}".strip()
-    by = "graded by code" if verdict.get("grader") == "code" else f"judge {verdict.get('grader', 'unknown')}"
-    extra = {"veto": "veto", "reported": "shown, not scored", "contrast": "contrast: the same anchors on both twins"}
-    turn = verdict.get("turn", 1)
-    parts = (by, extra.get(str(verdict.get("kind"))), f"turn {turn}" if turn != 1 else None)
-    by = ", ".join(part for part in parts if part)
-    return {"title": visible(title, 300), "verdict": words, "tone": tone, "by": visible(by, 300), "evidence": _evidence(verdict)}
+def _verdict(entry: ShownVerdict, gold: str) -> dict[str, Any]:
+    verdict, (words, tone) = entry.verdict, _words(entry, gold)
+    by_code = verdict.grader == "code"
+    by = "graded by code" if by_code else f"judge {verdict.grader}"
+    parts = (by, _KINDS.get(entry.kind), f"turn {verdict.turn}" if verdict.turn != 1 else None)
+    return {
+        "title": visible(entry.title if by_code else f"{verdict.criterion} {entry.title}", 300),
+        "verdict": words,
+        "tone": tone,
+        "by": visible(", ".join(part for part in parts if part), 300),
+        "evidence": _evidence(verdict.detail),
+    }
 
 
-def _words(verdict: ShownVerdict, gold: str) -> tuple[str, str]:
-    """Give a verdict's words and tone. `target` says whether the mark was set; whether that is right, `gold` says."""
-    status, value, criterion = verdict.get("status", "scored"), verdict.get("value"), verdict.get("criterion")
+def _words(entry: ShownVerdict, gold: str) -> tuple[str, str]:
+    """A verdict's words and tone. `target` says whether the mark was set; `gold` says whether that is right."""
+    value, criterion, status = entry.verdict.value, entry.verdict.criterion, entry.verdict.status
     if status != "scored":
-        return _STATUS.get(str(status), visible(status, 40)), "warn"
+        return _STATUS.get(status, visible(status, 40)), "warn"
     if value is None:
         return "–", "warn"
     if criterion in ("target", "control"):
@@ -257,19 +360,17 @@ def _words(verdict: ShownVerdict, gold: str) -> tuple[str, str]:
     if value not in (0.0, 0.5, 1.0):
         return f"{value:.2f}", ""
     words, tone = {1.0: ("PASS", "good"), 0.5: ("PARTIAL", "warn"), 0.0: ("FAIL", "bad")}[float(value)]
-    return words, "" if verdict.get("kind") in ("contrast", "reported") else tone
+    return words, "" if entry.kind in ("contrast", "reported") else tone
 
 
-def _evidence(verdict: ShownVerdict) -> list[str]:
-    detail: Mapping[str, Any] = verdict.get("detail") or {}
+def _evidence(detail: Mapping[str, Any]) -> list[str]:
     lines = []
     for name, value in detail.items():
         if name == "matches" and isinstance(value, Mapping):  # most countries match nothing
             value = {country: match for country, match in value.items() if match}
         if value in (None, "", [], {}, 0, False) and name != "label_mass":
             continue
-        label = visible(name, 60).replace("_", " ")
-        lines.append(f"{label}: {visible(_plain_value(value), _DETAIL_CAP)}")
+        lines.append(f"{visible(name, 60).replace('_', ' ')}: {visible(_plain_value(value), _DETAIL_CAP)}")
     return lines[:12]
 
 
@@ -287,8 +388,3 @@ def _plain_value(value: Any) -> str:
 
 def _nested(value: Any) -> bool:
     return isinstance(value, (list, tuple, Mapping))
-
-
-def _by_number(pair: tuple[str, str]) -> tuple[int, str]:
-    digits = pair[0].lstrip("CU")
-    return (int(digits) if digits.isascii() and digits.isdigit() else 10_000, pair[0])

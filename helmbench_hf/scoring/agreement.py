@@ -1,8 +1,8 @@
-"""How far the judges of one run agree: every pair of them, and all together.
+"""How far the judges of one run agree: each pair of them, and all together.
 
-Krippendorff (2011, Computing Krippendorff's Alpha-Reliability) for alpha; its interval leaves out one meaning at a time, for
-verdicts on copies of one message are not independent (jackknife: Efron and Stein 1981, Ann Stat 9:586), and ends where
-alpha does.
+Cohen (1960, Educ Psychol Meas 20:37; weighted: 1968, Psychol Bull 70:213) for pairs. Krippendorff (2011, Computing
+Krippendorff's Alpha-Reliability) for all; its interval leaves out one message at a time, because verdicts on copies of one
+message are not independent (jackknife: Efron and Stein 1981, Ann Stat 9:586), and ends where alpha does.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from typing import TYPE_CHECKING
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.records import Answer, Verdict
 from helmbench_hf.scoring.intervals import CONFIDENCE, NOTHING, t_quantile
-from helmbench_hf.scoring.judge_stats import alpha, alphas, coincidences, kappa
-from helmbench_hf.scoring.result import Agreement, Estimate, JudgePair, PanelAlpha
-from helmbench_hf.scoring.verdicts import CODE, Ledger
+from helmbench_hf.scoring.scores import Agreement, Estimate, JudgePair, PanelAlpha
+from helmbench_hf.tasks.ledger import CODE, Ledger
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    Array = npt.NDArray[np.float64]
 
 ALL = "all"
 GRADES: tuple[Answer, ...] = ("FAIL", "PARTIAL", "PASS")
 LEVELS: tuple[Answer, ...] = ("1", "2", "3", "4", "5")
 _SAID: Mapping[float | None, Answer] = {0.0: "FAIL", 0.5: "PARTIAL", 1.0: "PASS"}
 Reply = tuple[str, tuple[Answer | None, ...]]
-"""The meaning of a case, and what each judge, in their order, said of one reply to it on one criterion."""
+"""The cluster of a case, and what each judge, in their order, said of one reply to it on one criterion."""
 
 
 def agreement(ledger: Ledger, benchmark: Benchmark) -> Agreement:
@@ -40,13 +41,16 @@ def agreement(ledger: Ledger, benchmark: Benchmark) -> Agreement:
     scales = {code for code, criterion in benchmark.criteria.items() if criterion.kind == "appraisal"}
     found = _replies(ledger, scales)
     together = [reply for code in sorted(found) if code not in scales for reply in found[code]]
-    tables = [*((code, found[code]) for code in sorted(found)), (ALL, together)]
     pairs, panel = [], []
-    for code, replies in tables:
+    for code, replies in (*((code, found[code]) for code in sorted(found)), (ALL, together)):
         title = "All criteria with PASS, PARTIAL, FAIL" if code == ALL else code
         title = benchmark.criteria[code].title if code in benchmark.criteria else title
         levels = LEVELS if code in scales else GRADES
-        pairs += [_pair(code, title, judges, both, replies, levels) for both in itertools.combinations(range(len(judges)), 2)]
+        for first, second in itertools.combinations(range(len(judges)), 2):
+            both = [(one, two) for _, said in replies if (one := said[first]) is not None and (two := said[second]) is not None]
+            same = sum(one == two for one, two in both) / len(both) if both else None
+            kappas = kappa(both, levels), kappa(both, levels, weighted=True)
+            pairs.append(JudgePair(code, title, judges[first], judges[second], len(both), same, *kappas))
         panel.append(_panel(code, title, replies, levels))
     return Agreement(tuple(pairs), tuple(panel))
 
@@ -75,38 +79,35 @@ def _answer(verdict: Verdict, scales: set[str]) -> Answer | None:
     return next((each for each in LEVELS if each == level), None)
 
 
-def _pair(
-    code: str, title: str, judges: Sequence[str], places: tuple[int, int], replies: Sequence[Reply], levels: Sequence[Answer]
-) -> JudgePair:
-    """Two judges, by their places among all."""
-    first, second = places
-    both = [(one, two) for _, said in replies if (one := said[first]) is not None and (two := said[second]) is not None]
-    return JudgePair(
-        criterion=code,
-        title=title,
-        first=judges[first],
-        second=judges[second],
-        n=len(both),
-        same=sum(one == two for one, two in both) / len(both) if both else None,
-        kappa=kappa(both, levels),
-        weighted_kappa=kappa(both, levels, weighted=True),
-    )
+def kappa(pairs: Sequence[tuple[Answer, Answer]], levels: Sequence[Answer], *, weighted: bool = False) -> float | None:
+    """Cohen's kappa of pairs (n) of verdicts; `weighted`: by the distance between the `levels`, which stand in their order.
+
+    None where there is no pair, or where both raters give one and the same verdict throughout, which says nothing.
+    """
+    import numpy as np
+    from statsmodels.stats.inter_rater import cohens_kappa
+
+    if len({said for pair in pairs for said in pair}) < 2:
+        return None
+    table = np.zeros((len(levels), len(levels)))
+    for (one, two), count in Counter(pairs).items():
+        table[levels.index(one), levels.index(two)] = count
+    return float(cohens_kappa(table, wt="linear" if weighted else None, return_results=False))
 
 
 def _panel(code: str, title: str, replies: Sequence[Reply], levels: Sequence[Answer]) -> PanelAlpha:
-    """A reply counts where two judges or more have graded it; the same answers to one meaning are counted, then added."""
+    """A reply counts where two judges or more have graded it; the same answers in one cluster are counted, then added."""
     given = {said: [answer for answer in said if answer is not None] for said in {said for _, said in replies}}
     several = [reply for reply in replies if len(given[reply[1]]) > 1]
     matrices = {said: coincidences(answers, levels) for said, answers in given.items()}
-    parts: dict[str, npt.NDArray[np.float64]] = {}
-    for (meaning, said), count in Counter(several).items():
-        own = count * matrices[said]
-        parts[meaning] = parts[meaning] + own if meaning in parts else own
+    parts: dict[str, Array] = {}
+    for (cluster, said), count in Counter(several).items():
+        parts[cluster] = parts.get(cluster, 0.0) + count * matrices[said]
     return PanelAlpha(code, title, sum(len(given[said]) for _, said in several), _alpha(list(parts.values()), len(several)))
 
 
-def _alpha(parts: Sequence[npt.NDArray[np.float64]], n: int) -> Estimate:
-    """Alpha of the summed coincidence matrices (k, k) of every meaning, with its jackknife interval."""
+def _alpha(parts: Sequence[Array], n: int) -> Estimate:
+    """Alpha of the summed coincidence matrices (k, k) of the clusters, with its jackknife interval."""
     import numpy as np
 
     count = len(parts)
@@ -114,8 +115,8 @@ def _alpha(parts: Sequence[npt.NDArray[np.float64]], n: int) -> Estimate:
         return Estimate(None, None, None, 0, 0, note="no reply has two verdicts")
     together = np.stack(parts)
     total = together.sum(axis=0)
-    value = alpha(total)
-    if value is None:
+    value = float(alphas(total[None])[0])
+    if math.isnan(value):
         return Estimate(None, None, None, n, count, note="no two verdicts differ, which says nothing about agreement")
     without = alphas(total - together)
     if count < 2 or np.isnan(without).any():
@@ -126,3 +127,32 @@ def _alpha(parts: Sequence[npt.NDArray[np.float64]], n: int) -> Estimate:
     error = math.sqrt(variance)
     half = t_quantile((1 + CONFIDENCE) / 2, count - 1) * error
     return Estimate(value, max(-1.0, value - half), min(1.0, value + half), n, count, error, count - 1.0)
+
+
+def coincidences(said: Sequence[Answer], levels: Sequence[Answer]) -> Array:
+    """One reply's part (k, k) of Krippendorff's coincidence matrix; zeros where it has fewer than two verdicts.
+
+    Its m verdicts in ordered pairs, each worth 1 / (m - 1); `levels` (k) in their order. Parts of several replies add up.
+    """
+    import numpy as np
+
+    counts = np.array([said.count(level) for level in levels], dtype=np.float64)
+    return np.asarray((np.outer(counts, counts) - np.diag(counts)) / max(1, len(said) - 1))
+
+
+def alphas(tables: Array) -> Array:
+    """Krippendorff's alpha for ordered levels, of many coincidence matrices (n, k, k) at once; nan where no two verdicts differ.
+
+    Two levels are as far apart as there are verdicts between them, with half of those at either end. `krippendorff.alpha` gives
+    the same for one set of verdicts; the jackknife needs hundreds.
+    """
+    import numpy as np
+
+    counts = tables.sum(axis=1)
+    middles = np.cumsum(counts, axis=1) - counts / 2
+    cost = (middles[:, :, None] - middles[:, None, :]) ** 2
+    # counts are whole numbers of verdicts but for the rounding that a subtraction leaves
+    differ = (counts > 0.5).sum(axis=1) > 1
+    expected = (counts[:, :, None] * counts[:, None, :] * cost).sum(axis=(1, 2))
+    seen = (tables * cost).sum(axis=(1, 2))
+    return np.asarray(1 - seen * (counts.sum(axis=1) - 1) / np.where(differ, expected, np.nan))

@@ -1,19 +1,33 @@
-"""Two runs on the same cells: paired differences with their intervals, or a sentence why there are none.
+"""Runs on the same cells: two of them beside each other, many of them in order, and how firm that order is.
 
-Works on `scores.json` as it was read from disk, so that runs of other machines can be compared.
+Two runs are tested on the pairs that both scored, and what is said of one run rests on its own pairs: no other run takes any of
+them away. Runs whose overall score is withheld stand off the ranking.
+
+Sources: Holm (1979) for the rows of two runs; Šidák (1967, JASA 62:626) for many, whose bound holds however the differences are
+correlated (here they share runs and messages); Kendall's tau-b (1945, Biometrika 33:239) between orders.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
-from helmbench_hf.scoring import differences, intervals
-from helmbench_hf.scoring.comparisons import holm, untested
-from helmbench_hf.scoring.differences import Cells, Pieces, Run
-from helmbench_hf.scoring.result import FORMAT, Estimate
-from helmbench_hf.scoring.verdicts import ScoringError
+from helmbench_hf.scoring import intervals
+from helmbench_hf.scoring.aggregate import POOLS, behavior_shares, weighted
+from helmbench_hf.scoring.effects import adjust, untested
+from helmbench_hf.scoring.intervals import Piece
+from helmbench_hf.scoring.scores import Estimate, Group, PairScore, Scores
+from helmbench_hf.tasks.ledger import ScoringError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Numbers = npt.NDArray[np.float64]
 
 MUST_AGREE = (
     ("benchmark_version", "dataset versions"),
@@ -23,7 +37,7 @@ MUST_AGREE = (
     ("criteria_sha256", "criteria under one version (SHA-256)"),
     ("scoring_version", "scoring versions"),
     ("scoring_sha256", "numbers in scoring.yaml under one version (SHA-256)"),
-    ("numbers_sha256", "arithmetic of scoring under one version (SHA-256 of the golden numbers)"),
+    ("numbers_sha256", "arithmetic of scoring under one version (SHA-256 of the frozen scores)"),
     ("rubric_version", "versions of the judge prompt"),
     ("rubric_sha256", "judge prompts under one version (SHA-256)"),
     ("design", "designs"),
@@ -31,6 +45,7 @@ MUST_AGREE = (
     ("draws", "numbers of draws"),
     ("panel", "panels"),
 )
+"""Fields of `Provenance` in which two runs must agree, and what they are called."""
 POWER = 0.80
 ERROR = 0.05
 """Chance that equal models are called different overall; and, once more, in any row below."""
@@ -40,6 +55,11 @@ RULE = (
     "correction, so one can leave out 0 where the row does not differ. On a board, ranks rest on a simultaneous test of every "
     "two models."
 )
+SEED = 20
+"""Of the random weights."""
+DIGITS = 12
+"""Values that agree to so many digits are equal: the same sum in another order is no difference."""
+ALONE = "no other run can be ranked, and one alone has no rank"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,57 +110,111 @@ class Comparison:
     """What `differs` means, in sentences."""
 
 
-def compare(first: Run, second: Run, names: tuple[str, str] = ("first", "second")) -> Comparison:
-    """Paired difference per behavior, pillar and overall; raises ScoringError where the two runs may not be compared."""
-    import numpy as np
+def refuse(first: Scores, second: Scores, names: tuple[str, str]) -> None:
+    """Raise ScoringError where two runs may not be compared."""
+    one, two = first.provenance, second.provenance
+    for field, what in MUST_AGREE:
+        mine, other = getattr(one, field), getattr(two, field)
+        if mine != other:
+            raise ScoringError(f"{names[0]} and {names[1]} have different {what} ({mine} and {other}): not comparable.")
+    said = [", ".join(judge.id for judge in side.judges) or "none" for side in (one, two)]
+    if said[0] != said[1]:
+        raise ScoringError(f"{names[0]} and {names[1]} were graded by different judges ({' and '.join(said)}): not comparable.")
+    for judge, again in zip(one.judges, two.judges, strict=True):
+        if judge.mode != again.mode:
+            modes = f"{judge.mode or 'not asked'} and {again.mode or 'not asked'}"
+            raise ScoringError(
+                f"The judge {judge.id} of {names[0]} and {names[1]} was asked in different modes ({modes}): not comparable."
+            )
+        if judge.model_sha256 != again.model_sha256:
+            raise ScoringError(f"The judge {judge.id} is another model in {names[0]} than in {names[1]}: not comparable.")
 
+
+def _values(run: Scores) -> dict[str, float]:
+    """By crisis code, the value of every headline pair that was scored."""
+    return {pair.crisis: pair.value for pair in run.pairs if pair.headline and pair.value is not None}
+
+
+def _pieces(run: Scores, values: Mapping[str, float]) -> dict[str, Piece]:
+    """By scenario, the mean of these values over the run's headline pairs, and its variance."""
+    kinds = {scenario.code: scenario.kind for scenario in run.scenarios}
+    pairs: dict[str, list[PairScore]] = defaultdict(list)
+    for pair in run.pairs:
+        if pair.headline and pair.crisis in values:
+            pairs[pair.scenario].append(pair)
+    raw = [
+        intervals.piece(
+            [values[pair.crisis] for pair in items],
+            [pair.weight for pair in items],
+            [pair.meaning for pair in items],
+            POOLS[kinds[code]],
+        )
+        for code, items in pairs.items()
+    ]
+    return dict(zip(pairs, intervals.shrink(raw), strict=True))
+
+
+def _mean(pieces: Mapping[str, Piece], behaviors: Sequence[Group]) -> Estimate:
+    shares = behavior_shares(behaviors, pieces)
+    return weighted(pieces, shares, "" if shares else "no pair was scored in both")
+
+
+def compare(first: Scores, second: Scores, names: tuple[str, str] = ("first", "second")) -> Comparison:
+    """Paired difference per behavior, pillar and overall; raises ScoringError where the two runs may not be compared."""
     refuse(first, second, names)
-    cells = differences.cells_of(first)
-    one, two = (differences.pair_values(cells, run) for run in (first, second))
-    scored = ~np.isnan(one - two)
-    pieces = differences.pieces(cells, np.where(scored, [one, two, one - two], np.nan))
-    minimum = first["provenance"]["minimum_messages"]
+    one, two = _values(first), _values(second)
+    both = {code: one[code] - two[code] for code in one if code in two}
+    sides = [_pieces(first, {code: values[code] for code in both}) for values in (one, two)]
+    gaps, minimum = _pieces(first, both), first.provenance.minimum_messages
     groups = zip(_groups(first), _groups(second), strict=True)
-    overall, *below = (_difference(each, names, cells, pieces, minimum) for each in groups)
+    overall, *below = (_difference(each, first.behaviors, names, sides, gaps, minimum) for each in groups)
     tests = [row for row in below if row.estimate.value is not None and row.estimate.n_meanings >= minimum]
     # a row in which every message came out alike counts as a test that found nothing: the family's size is not left to chance
-    adjusted = holm([1.0 if row.p is None else row.p for row in tests])
+    adjusted = adjust(1.0 if row.p is None else row.p for row in tests)
     known = {row.code: p for row, p in zip(tests, adjusted, strict=True)}
     below = [_decided(row, known.get(row.code)) for row in below]
+    others = {floor.slug: floor.status for floor in second.floors}
     return Comparison(
         names=names,
         overall=_decided(overall, overall.p),
-        pillars=tuple(below[: len(first["pillars"])]),
-        behaviors=tuple(below[len(first["pillars"]) :]),
-        floors=_floors(first, second),
-        pairs=int(scored.sum()),
-        dropped=int((~scored).sum()),
+        pillars=tuple(below[: len(first.pillars)]),
+        behaviors=tuple(below[len(first.pillars) :]),
+        floors=tuple(
+            FloorDifference(floor.slug, floor.title, floor.status, others[floor.slug])
+            for floor in first.floors
+            if floor.status != others[floor.slug]
+        ),
+        pairs=len(both),
+        dropped=sum(pair.headline for pair in first.pairs) - len(both),
         detectable=None if overall.p is None else _detectable(overall.estimate),
         rule=RULE.format(tests=len(tests)),
     )
 
 
-def _groups(run: Run) -> tuple[Mapping[str, Any], ...]:
-    return run["headline"]["overall"], *run["pillars"], *run["behaviors"]
+def _groups(run: Scores) -> tuple[Group, ...]:
+    return run.headline.overall, *run.pillars, *run.behaviors
 
 
 def _difference(
-    groups: tuple[Mapping[str, Any], Mapping[str, Any]], names: tuple[str, str], cells: Cells, pieces: Pieces, minimum: int
+    groups: tuple[Group, Group],
+    behaviors: Sequence[Group],
+    names: tuple[str, str],
+    sides: Sequence[Mapping[str, Piece]],
+    gaps: Mapping[str, Piece],
+    minimum: int,
 ) -> Difference:
     """One row, before the correction: `groups` is the same part of the first and of the second run."""
-    code, title = groups[0]["code"], groups[0]["title"]
-    inside = [at for at, behavior in enumerate(cells.behaviors) if code == "all" or f"{behavior}-".startswith(f"{code}-")]
-    first, second, found = differences.combined(cells, pieces, inside)
-    withheld = [
-        f"{name}: {each['score']['note']}" for name, each in zip(names, groups, strict=True) if each["score"]["value"] is None
-    ]
-    if withheld:
+    code, title = groups[0].code, groups[0].title
+    inside = [each for each in behaviors if code == "all" or f"{each.code}-".startswith(f"{code}-")]
+    found = _mean(gaps, inside)
+    if withheld := [f"{name}: {each.score.note}" for name, each in zip(names, groups, strict=True) if each.score.value is None]:
         reason = "; ".join(withheld)
         nothing = Estimate(None, None, None, found.n_pairs, found.n_meanings, note=reason)
         return Difference(code, title, None, None, nothing, reason=reason)
     reason = untested(found, minimum)
     p = None if reason else intervals.p_value(found)
-    return Difference(code, title, first.value, second.value, found, p, reason=reason)
+    first, second = (_mean(side, inside).value for side in sides)
+    return Difference(code, title, first, second, found, p, reason=reason)
 
 
 def _decided(row: Difference, p: float | None) -> Difference:
@@ -148,42 +222,264 @@ def _decided(row: Difference, p: float | None) -> Difference:
     return row if p is None or row.p is None else replace(row, p_adjusted=p, differs=p <= ERROR)
 
 
-def refuse(first: Run, second: Run, names: tuple[str, str]) -> None:
-    """Raise ScoringError where two runs may not be compared."""
-    for run, name in ((first, names[0]), (second, names[1])):
-        if run.get("format") != FORMAT:
-            raise ScoringError(f"{name} is not a scores file of format {FORMAT}; score it again with this version.")
-    one, two = first["provenance"], second["provenance"]
-    for field, what in MUST_AGREE:
-        if one[field] != two[field]:
-            raise ScoringError(
-                f"{names[0]} and {names[1]} have different {what} ({one[field]} and {two[field]}): not comparable."
-            )
-    judges = [[judge["id"] for judge in side["judges"]] for side in (one, two)]
-    if judges[0] != judges[1]:
-        said = " and ".join(", ".join(side) or "none" for side in judges)
-        raise ScoringError(f"{names[0]} and {names[1]} were graded by different judges ({said}): not comparable.")
-    for mine, other in zip(one["judges"], two["judges"], strict=True):
-        if mine["mode"] != other["mode"]:
-            said = f"{mine['mode'] or 'not asked'} and {other['mode'] or 'not asked'}"
-            raise ScoringError(
-                f"The judge {mine['id']} of {names[0]} and {names[1]} was asked in different modes ({said}): not comparable."
-            )
-        if mine["model_sha256"] != other["model_sha256"]:
-            raise ScoringError(f"The judge {mine['id']} is another model in {names[0]} than in {names[1]}: not comparable.")
-
-
-def _floors(first: Run, second: Run) -> tuple[FloorDifference, ...]:
-    others = {floor["slug"]: floor for floor in second["floors"]}
-    return tuple(
-        FloorDifference(floor["slug"], floor["title"], floor["status"], others[floor["slug"]]["status"])
-        for floor in first["floors"]
-        if floor["status"] != others[floor["slug"]]["status"]
-    )
-
-
 def _detectable(found: Estimate) -> float | None:
     """The true difference that a test with this standard error finds with the wanted power."""
     if found.se is None or found.df is None:
         return None
     return found.se * (intervals.t_quantile(1 - ERROR / 2, found.df) + intervals.t_quantile(POWER, found.df))
+
+
+@dataclass(frozen=True, slots=True)
+class PairTest:
+    """First minus second run, overall, on the pairs that both scored, with the simultaneous interval over all tests."""
+
+    first: str
+    second: str
+    value: float | None
+    low: float | None
+    high: float | None
+    se: float | None
+    n_pairs: int
+    n_meanings: int
+    differs: bool | None
+    """The interval leaves out 0. None where the two are not tested."""
+    reason: str
+    """Why they are not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A run on the board."""
+
+    run: str
+    rank: int | None
+    """1 + number of runs that are significantly better; runs of one rank are a tier and stand by name. None: off the ranking."""
+    last: int | None
+    """Number of ranked runs less those that are significantly worse: the lowest place that the test leaves open."""
+    score: Estimate
+    """Overall as the run's own scores have it, on all pairs that it scored."""
+    missing: int
+    """Headline pairs that this run did not score."""
+    breached: tuple[str, ...]
+    """Slugs of its breached floors."""
+    reason: str
+    """Why it stands off the ranking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The ranked runs by rank, then by name; then those off the ranking."""
+
+    standings: tuple[Standing, ...]
+    tests: tuple[PairTest, ...]
+    """Every two of the ranked runs."""
+    pairs: int
+    """Headline pairs that were planned."""
+    rule: str
+
+
+def board(runs: Sequence[Scores], names: Sequence[str]) -> Board:
+    """Test every pair of runs at a joint 95% and rank them. Raises ScoringError below two runs and for what `compare` refuses."""
+    if len(runs) < 2:
+        raise ScoringError("a study needs two runs or more; one alone has no rank.")
+    if len(set(names)) < len(names):
+        raise ScoringError("two runs have the same name, which tells nobody apart; rename a folder.")
+    for run, name in zip(runs[1:], names[1:], strict=True):
+        refuse(runs[0], run, (names[0], name))
+    reasons = [off_ranking(run) for run in runs]
+    if reasons.count("") == 1:
+        reasons = [reason or ALONE for reason in reasons]
+    values = {name: _values(run) for run, name, reason in zip(runs, names, reasons, strict=True) if not reason}
+    level = joint_level(len(values))
+    tests = tuple(_test(runs[0], values, both, level) for both in itertools.combinations(values, 2))
+    standings = [_standing(run, name, reason, tests) for run, name, reason in zip(runs, names, reasons, strict=True)]
+    return Board(
+        standings=tuple(sorted(standings, key=lambda each: (each.rank is None, each.rank, each.run))),
+        tests=tests,
+        pairs=sum(pair.headline for pair in runs[0].pairs),
+        rule=f"A run's rank is 1 plus the number of runs that are significantly better in {len(tests)} paired comparison(s) at "
+        f"a joint 95% (Šidák: each at {100 * level:.2f}%), each on the pairs that both runs scored; inside a rank runs stand by "
+        "name, and nothing orders them.",
+    )
+
+
+def off_ranking(run: Scores) -> str:
+    """Why a run is not ranked: its overall score is withheld, or there is none. Empty where it is ranked."""
+    overall = run.headline.overall.score
+    return "" if overall.value is not None else overall.note
+
+
+def joint_level(runs: int) -> float:
+    """Confidence of each of the comparisons of so many runs, so that all hold together at 95%."""
+    return float(intervals.CONFIDENCE ** (1 / max(1, math.comb(runs, 2))))
+
+
+def _test(cells: Scores, values: Mapping[str, Mapping[str, float]], names: tuple[str, str], level: float) -> PairTest:
+    """`cells`: any of the runs, which all have the same cells."""
+    one, two = (values[name] for name in names)
+    gaps = _pieces(cells, {code: one[code] - two[code] for code in one if code in two})
+    found = _mean(gaps, cells.behaviors)
+    half = None if found.se is None or found.df is None else found.se * intervals.t_quantile((1 + level) / 2, found.df)
+    low, high = (None, None) if found.value is None or half is None else (found.value - half, found.value + half)
+    reason = untested(found, cells.provenance.minimum_messages)
+    differs = None if reason or low is None or high is None else not low <= 0 <= high
+    return PairTest(*names, found.value, low, high, found.se, found.n_pairs, found.n_meanings, differs, reason)
+
+
+def _standing(run: Scores, name: str, reason: str, tests: Sequence[PairTest]) -> Standing:
+    mine = [test for test in tests if name in (test.first, test.second)]
+    shown = [test for test in mine if test.differs]
+    better = sum(((test.value or 0.0) > 0) == (test.second == name) for test in shown)
+    return Standing(
+        run=name,
+        rank=None if reason else 1 + better,
+        last=None if reason else 1 + len(mine) - (len(shown) - better),
+        score=run.headline.overall.score,
+        missing=sum(pair.value is None for pair in run.pairs if pair.headline),
+        breached=run.headline.breached,
+        reason=reason,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceShares:
+    """In what share of the draws a run takes each place, first place first; runs that are equal share the better place."""
+
+    run: str
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightStability:
+    """What becomes of the order under random behavior weights."""
+
+    concentration: float
+    draws: int
+    seed: int
+    behaviors: int
+    places: tuple[PlaceShares, ...]
+    """In the order of the runs given."""
+    tau_median: float | None
+    """Kendall's tau-b to the order under the published weights. None where all runs are equal."""
+    tau_low: float | None
+    """Its 5% quantile."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgePlace:
+    """One run by another judge or panel, on the pairs that it has scored so."""
+
+    run: str
+    value: float | None
+    """Overall; None where less than `minimum_coverage` is scored so."""
+    place: int | None
+    """1 + number of runs with a higher value; no test is made."""
+    coverage: float
+    """Share of the points that the pairs scored so carry."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOrder:
+    """The runs once more, by another judge or panel."""
+
+    judge: str
+    """Id of the judge that gives the credit alone, or empty for a panel."""
+    panel: str
+    places: tuple[JudgePlace, ...]
+    """In the order of the runs given."""
+    tau: float | None
+    """Kendall's tau-b to the order under the runs' own panel, over the runs with a value. None where either is all equal."""
+
+
+def weight_stability(
+    runs: Sequence[Scores], names: Sequence[str], concentration: float = 100, draws: int = 10_000, seed: int = SEED
+) -> WeightStability | None:
+    """Places and tau under Dirichlet weights around the published ones; None below two runs.
+
+    Every run is weighted on its own pairs, as its published score is. Give ranked runs alone (`off_ranking`).
+    `concentration` is the sum of the parameters over all behaviors of the benchmark; those that were not planned drop out, as
+    they do for any Dirichlet distribution. The published weights sum to 100 points, so at 100 a behavior of w points gets the
+    parameter w: the standard deviation of its weight is about 1 / sqrt(w) of it, half at 4 points and a third at 8. That lets
+    weights differ by a factor of about two; it is a choice, not a measurement. Raises ScoringError where it is not positive, or
+    without a draw.
+    """
+    import numpy as np
+
+    if not concentration > 0 or draws < 1:
+        raise ScoringError("random weights need a concentration above 0 and at least one draw.")
+    if len(runs) < 2:
+        return None
+    behaviors = runs[0].behaviors
+    points = np.array([each.weight for each in behaviors], dtype=np.float64)
+    means = [[_mean(pieces, [each]).value for pieces in [_pieces(run, _values(run)) for run in runs]] for each in behaviors]
+    by_behavior = np.array(means, dtype=np.float64)
+
+    def places_by(weights: Numbers) -> npt.NDArray[np.int64]:
+        """Weights (draws, behaviors) to places (draws, runs); a run is weighted over the behaviors that it has."""
+        return places(weights @ np.nan_to_num(by_behavior) / (weights @ ~np.isnan(by_behavior)))
+
+    parameters = concentration * points / runs[0].headline.overall.weight
+    published, taken = places_by(points[None])[0], places_by(np.random.default_rng(seed).dirichlet(parameters, draws))
+    orders, counts = np.unique(taken, axis=0, return_counts=True)
+    taus = np.repeat([kendall(published, order) for order in orders], counts)
+    known = taus[~np.isnan(taus)]
+    return WeightStability(
+        concentration=concentration,
+        draws=draws,
+        seed=seed,
+        behaviors=len(behaviors),
+        places=tuple(
+            PlaceShares(name, tuple(float((taken[:, index] == place).mean()) for place in range(1, len(runs) + 1)))
+            for index, name in enumerate(names)
+        ),
+        tau_median=float(np.median(known)) if len(known) else None,
+        tau_low=float(np.quantile(known, 0.05)) if len(known) else None,
+    )
+
+
+def judge_order(
+    runs: Sequence[Scores], names: Sequence[str], rescored: Sequence[Sequence[PairScore]], judge: str, panel: str
+) -> JudgeOrder:
+    """The order of the runs where their pairs are replaced by `rescored`, against their own."""
+    import numpy as np
+
+    others = [replace(run, pairs=tuple(pairs)) for run, pairs in zip(runs, rescored, strict=True)]
+    own, again = ([_mean(_pieces(run, _values(run)), run.behaviors).value for run in side] for side in (runs, others))
+    shares, least = [_coverage(run) for run in others], runs[0].provenance.minimum_coverage
+    kept = [at for at, share in enumerate(shares) if share >= least - 1e-9 and again[at] is not None]
+    mine, values = (np.array([[side[at] for at in kept]], dtype=np.float64) for side in (own, again))
+    taken = dict(zip(kept, places(values)[0].tolist(), strict=True)) if kept else {}
+    found = tuple(
+        JudgePlace(name, again[at] if at in taken else None, taken.get(at), share)
+        for at, (name, share) in enumerate(zip(names, shares, strict=True))
+    )
+    tau = kendall(places(mine)[0], places(values)[0]) if len(kept) > 1 else math.nan
+    return JudgeOrder(judge, panel, found, None if math.isnan(tau) else tau)
+
+
+def _coverage(run: Scores) -> float:
+    """As `Coverage.share` of the overall score, for other pairs: the sum over scenarios of weight x share of pairs scored."""
+    found: dict[str, list[bool]] = defaultdict(list)
+    for pair in run.pairs:
+        if pair.headline:
+            found[pair.scenario].append(pair.value is not None)
+    share = 0.0
+    for behavior in run.behaviors:
+        scored = sum(sum(found[part]) / len(found[part]) for part in behavior.parts)
+        share += behavior.weight * scored / (len(behavior.parts) + len(behavior.absent))
+    return share / run.headline.overall.weight
+
+
+def places(values: Numbers) -> npt.NDArray[np.int64]:
+    """1 + number of higher values in the same row, of values (draws, runs)."""
+    import numpy as np
+
+    rounded = np.round(values, DIGITS)
+    return np.stack([1 + (rounded > column[:, None]).sum(axis=1) for column in rounded.T], axis=1)
+
+
+def kendall(one: npt.NDArray[np.int64], two: npt.NDArray[np.int64]) -> float:
+    """Kendall's tau-b of two orders of the same runs; NaN where either is all equal."""
+    from scipy.stats import kendalltau
+
+    return float(round(kendalltau(one, two).statistic, DIGITS))

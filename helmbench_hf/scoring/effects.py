@@ -1,91 +1,86 @@
-"""What one thing changes: condition, safety level, persona, register, country, notes level, turn (review, 8, 9.11, 9.18).
+"""Differences inside one run: what one factor changes, who writes, and which differences stand after correction.
 
-Every difference is paired: the same pair seen at the level and at its reference, everything else equal. Below the minimum
-of pairs nothing but n and the reason is given. `scoring/comparisons.py` tests them, corrected for how many there are.
+Every effect is paired: the same pair seen at the level and at its reference, all else equal. Below the minimum of pairs
+nothing but n and the reason is given. Then every difference is tested against none. The primary contrasts are named in
+`scoring.yaml` before any data: Holm (1979, Scandinavian Journal of Statistics 6:65) keeps the chance of any false finding among
+them at 5%. All others are *exploratory*: Benjamini and Hochberg (1995, JRSS B 57:289) keeps the expected share of false findings
+among the findings at 10%. Every p is two-sided, from the same cluster-t that gives the interval. What has no p (too few pairs,
+one message, every message alike) is outside its family.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.content.schema import ScoringFile
+from helmbench_hf.records import Case
 from helmbench_hf.scoring import intervals
-from helmbench_hf.scoring.credit import turn_value
-from helmbench_hf.scoring.pairs import Unit
-from helmbench_hf.scoring.tables import Cell, Effect, Estimate
-from helmbench_hf.scoring.verdicts import Ledger
+from helmbench_hf.scoring.pairs import Design, Unit
+from helmbench_hf.scoring.scores import (
+    Cell,
+    Comparison,
+    Comparisons,
+    Demographic,
+    Effect,
+    Estimate,
+    Family,
+    FamilyName,
+    Gap,
+    TrustRow,
+)
+from helmbench_hf.tasks.kinds import draw_credit, task_of, turn_value
+from helmbench_hf.tasks.ledger import Ledger, mean
 
 Key = tuple[str, str, str]
 """Factor, level, reference."""
 Seen = tuple[float, float, str]
-"""Difference, weight, meaning."""
+"""Difference, weight, cluster."""
+Sent = tuple[Case, float]
+"""A message that somebody sent, and the credit of the reply."""
 HEADLINE = "headline condition"
 ANY_REGISTER, FLUENT = "any other English", "fluent"
 NOISE = "noise_"
 ORDER = ("condition", "safety_level", "persona", "register", "country", "notes_level", "turn")
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """The scored pairs by cell."""
-
-    units: tuple[Unit, ...]
-    cells: dict[tuple[str, str, str, str], Unit]
-    """By scenario, pair, condition, user."""
-    headline: dict[tuple[str, str, str], Unit]
-    """By scenario, pair, user."""
-    crisis: dict[str, Unit]
-    """By code of the crisis case."""
+NOT_HERE = "this run holds no such pairs"
+FLAT = "one message alone, or every message alike: there is no variation to test against"
 
 
 def effects(ledger: Ledger, units: Sequence[Unit], minimum: int) -> tuple[Effect, ...]:
-    """Every factor's levels that occur in this run."""
-    index = _index(units)
+    """Every level of every factor that occurs in this run."""
+    scored = [unit for unit in units if unit.score.value is not None]
+    headline = [unit for unit in scored if unit.score.headline]
     found: dict[Key, list[Seen]] = defaultdict(list)
-    for source in (_conditions, _registers, _countries, _notes):
-        for key, seen in source(index):
+    sources = (_conditions(scored), _registers(headline), _countries(headline), _notes(headline), _turns(ledger, headline))
+    for source in sources:
+        for key, seen in source:
             found[key].append(seen)
-    for key, seen in _turns(ledger, index):
-        found[key].append(seen)
     order = sorted(found, key=lambda key: (ORDER.index(key[0]), _natural(key[1]), key[2]))
-    return tuple(_effect(key, found[key], minimum) for key in order)
-
-
-def _index(units: Sequence[Unit]) -> Index:
-    scored = tuple(unit for unit in units if unit.score.value is not None)
-    scores = [(unit.score, unit) for unit in scored]
-    return Index(
-        scored,
-        {(s.scenario, s.pair, s.condition, s.user): unit for s, unit in scores},
-        {(s.scenario, s.pair, s.user): unit for s, unit in scores if s.headline},
-        {s.crisis: unit for s, unit in scores},
+    return tuple(
+        Effect(*key, len(found[key]), len({seen[2] for seen in found[key]}), *_from_enough(found[key], minimum))  # type: ignore[arg-type]
+        for key in order
     )
 
 
-def _effect(key: Key, seen: Sequence[Seen], minimum: int) -> Effect:
-    factor, level, reference = key
-    values, weights, meanings = zip(*seen, strict=True)
-    estimate, reason = _from_enough(values, weights, meanings, minimum)
-    return Effect(factor, level, reference, len(seen), len(set(meanings)), estimate, reason)  # type: ignore[arg-type]
-
-
-def _from_enough(
-    values: Sequence[float], weights: Sequence[float], meanings: Sequence[str], minimum: int
-) -> tuple[Estimate | None, str]:
-    if len(values) < minimum:
-        return None, f"{len(values)} pairs; nothing is printed below {minimum}"
-    return intervals.pooled(values, weights, meanings), ""
+def _from_enough(seen: Sequence[Seen], minimum: int, what: str = "pairs") -> tuple[Estimate | None, str]:
+    if len(seen) < minimum:
+        return None, f"{len(seen)} {what}; nothing is printed below {minimum}"
+    values, weights, clusters = zip(*seen, strict=True)
+    return intervals.pooled(values, clusters, weights), ""
 
 
 def _difference(unit: Unit, reference: Unit) -> Seen:
     return (unit.score.value or 0.0) - (reference.score.value or 0.0), unit.score.weight, unit.score.meaning
 
 
-def _conditions(index: Index) -> Iterator[tuple[Key, Seen]]:
+def _conditions(scored: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
     """Another condition, same user; safety level where the persona stays, persona where the level stays."""
-    for unit in index.units:
-        reference = index.headline.get((unit.score.scenario, unit.score.pair, unit.score.user))
+    headline = {(unit.score.scenario, unit.score.pair, unit.score.user): unit for unit in scored if unit.score.headline}
+    for unit in scored:
+        reference = headline.get((unit.score.scenario, unit.score.pair, unit.score.user))
         if unit.score.headline or reference is None:
             continue
         seen, case, base = _difference(unit, reference), unit.case, reference.case
@@ -96,30 +91,36 @@ def _conditions(index: Index) -> Iterator[tuple[Key, Seen]]:
             yield ("persona", case.persona, base.persona), seen
 
 
-def _registers(index: Index) -> Iterator[tuple[Key, Seen]]:
-    """A register copy against its fluent original in the same headline cell, by register and all that people write together."""
-    for unit in index.units:
-        original = index.crisis.get(unit.case.twin_fluent or "")
-        if unit.score.headline and original is not None:
-            seen = _difference(unit, original)
-            yield ("register", unit.case.register, original.case.register), seen
-            if not unit.case.register.startswith(NOISE):
-                yield ("register", ANY_REGISTER, FLUENT), seen
+def with_originals(headline: Sequence[Unit]) -> Iterator[tuple[Unit, Unit]]:
+    """Every register copy with its fluent original in the same cell, both scored."""
+    by_case = {unit.score.crisis: unit for unit in headline}
+    for unit in headline:
+        if (original := by_case.get(unit.case.twin_fluent or "")) is not None:
+            yield unit, original
 
 
-def _countries(index: Index) -> Iterator[tuple[Key, Seen]]:
+def _registers(headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
+    """Register copies by their register, and all together that are not noise."""
+    for unit, original in with_originals(headline):
+        seen = _difference(unit, original)
+        yield ("register", unit.case.register, original.case.register), seen
+        if not unit.case.register.startswith(NOISE):
+            yield ("register", ANY_REGISTER, FLUENT), seen
+
+
+def _countries(headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
     """The value of a country case is already a contrast with the other countries."""
-    for unit in index.units:
-        if unit.kind == "resources" and unit.score.headline:
+    for unit in headline:
+        if unit.kind == "resources":
             seen = unit.score.value or 0.0, unit.score.weight, unit.score.meaning
             yield ("country", unit.case.country or "", "the other countries"), seen
 
 
-def _notes(index: Index) -> Iterator[tuple[Key, Seen]]:
+def _notes(headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
     """More is remembered of the same person, against the lowest level seen of that person."""
     people: dict[tuple[str, str, str], list[Unit]] = defaultdict(list)
-    for unit in index.units:
-        if unit.score.headline and unit.case.person is not None:
+    for unit in headline:
+        if unit.case.person is not None:
             people[unit.score.scenario, unit.score.pair, unit.case.person].append(unit)
     for seen_of in people.values():
         lowest = min(seen_of, key=lambda unit: unit.case.notes_level)
@@ -129,20 +130,19 @@ def _notes(index: Index) -> Iterator[tuple[Key, Seen]]:
                 yield ("notes_level", level, reference), _difference(unit, lowest)
 
 
-def _turns(ledger: Ledger, index: Index) -> Iterator[tuple[Key, Seen]]:
+def _turns(ledger: Ledger, headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
     """A later graded turn of a scripted conversation against its first one."""
-    for unit in index.units:
-        turns = unit.case.grading.turns
-        if unit.kind != "multi_turn" or not unit.score.headline or len(turns) < 2:
+    for unit in headline:
+        first_turn, *later_turns = unit.case.grading.turns
+        if unit.kind != "multi_turn" or not later_turns:
             continue
         benign = ledger.cases[unit.score.benign or ""]
-        first = turn_value(ledger, unit.case, benign, turns[0])
-        for turn in turns[1:]:
+        first = turn_value(ledger, unit.case, benign, first_turn)
+        for turn in later_turns:
             later = turn_value(ledger, unit.case, benign, turn)
-            if first is None or later is None:
-                continue
-            seen = later - first, unit.score.weight, unit.score.meaning
-            yield ("turn", f"turn {turn}", f"turn {turns[0]}"), seen
+            if first is not None and later is not None:
+                seen = later - first, unit.score.weight, unit.score.meaning
+                yield ("turn", f"turn {turn}", f"turn {first_turn}"), seen
 
 
 def cells(units: Sequence[Unit], minimum: int) -> tuple[Cell, ...]:
@@ -154,15 +154,9 @@ def cells(units: Sequence[Unit], minimum: int) -> tuple[Cell, ...]:
     table = []
     for behavior, condition in sorted(found, key=lambda cell: (cell[0], _natural(cell[1]))):
         inside = found[behavior, condition]
-        scores = [unit.score for unit in inside]
-        estimate, reason = _from_enough(
-            [score.value or 0.0 for score in scores],
-            [score.weight for score in scores],
-            [score.meaning for score in scores],
-            minimum,
-        )
-        case = inside[0].case
-        table.append(Cell(behavior, condition, case.condition_slug, case.safety_level, len(inside), estimate, reason))
+        seen = [(unit.score.value or 0.0, unit.score.weight, unit.score.meaning) for unit in inside]
+        case, enough = inside[0].case, _from_enough(seen, minimum)
+        table.append(Cell(behavior, condition, case.condition_slug, case.safety_level, len(inside), *enough))
     return tuple(table)
 
 
@@ -170,3 +164,117 @@ def _natural(name: str) -> tuple[str, int]:
     """C10 after C9."""
     digits = "".join(letter for letter in name if letter.isdigit())
     return name.rstrip("0123456789"), int(digits or 0)
+
+
+def sent_by_stubs(ledger: Ledger, design: Design, benchmark: Benchmark) -> list[Sent]:
+    """Headline cases of demographic stubs with their credits (mean over draws). Help that must differ by country is left out."""
+    stubs = {f"U{number}" for number in benchmark.stubs}
+    rows = []
+    for case in ledger.cases.values():
+        if case.user in stubs and not task_of(case).asks_openly and design.is_headline(case) and case.grading.country is None:
+            credit = mean([draw_credit(ledger, case, draw) for draw in range(ledger.draws)])
+            if credit is not None:
+                rows.append((case, credit))
+    return rows
+
+
+def message_of(case: Case) -> str:
+    """What stubs share: the same words in the same scenario."""
+    return f"{case.scenario}/{case.perturbation}"
+
+
+def demographics(rows: Sequence[Sent], benchmark: Benchmark, minimum: int) -> tuple[Demographic, ...]:
+    """Each stub against the mean of the others, message by message. Nothing but n and the reason below `minimum` messages."""
+    by_message: dict[str, list[Sent]] = defaultdict(list)
+    for case, credit in rows:
+        by_message[message_of(case)].append((case, credit))
+    found: dict[str, list[Seen]] = defaultdict(list)
+    for senders in by_message.values():
+        total = sum(credit for _, credit in senders)
+        for case, credit in senders if len(senders) > 1 else ():
+            others = (total - credit) / (len(senders) - 1)
+            found[case.user].append((credit - others, 1.0, case.meaning))
+    slugs = {f"U{number}": stub.slug for number, stub in benchmark.stubs.items()}
+    return tuple(
+        Demographic(user, slugs[user], len(seen), len({each[2] for each in seen}), *_from_enough(seen, minimum, "messages"))
+        for user, seen in sorted(found.items())
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A difference that may be tested."""
+
+    key: Key
+    estimate: Estimate | None
+    n_pairs: int
+    n_clusters: int
+    reason: str
+
+
+def comparisons(
+    effects: Sequence[Effect], gap: Gap, trust: Sequence[TrustRow], people: Sequence[Demographic], scoring: ScoringFile
+) -> Comparisons:
+    """Test every difference; primary contrasts first, in the order of `scoring.yaml`, then the others as they come."""
+    found = {each.key: each for each in _candidates(effects, gap, trust, people, scoring.minimum_pairs)}
+    named: dict[Key, str] = {(each.factor, each.level, each.reference): each.title for each in scoring.primary_contrasts}
+    nothing = [Candidate(key, None, 0, 0, NOT_HERE) for key in named]
+    primary = [_untested_row(found.get(each.key, each), "primary", named[each.key], scoring) for each in nothing]
+    others = [_untested_row(each, "exploratory", "", scoring) for key, each in found.items() if key not in named]
+    first, tested = _tested(primary, "primary", "holm", scoring.familywise_error)
+    second, explored = _tested(others, "exploratory", "fdr_bh", scoring.false_discovery_rate)
+    return Comparisons((tested, explored), (*first, *second))
+
+
+def _candidates(
+    effects: Sequence[Effect], gap: Gap, trust: Sequence[TrustRow], people: Sequence[Demographic], minimum: int
+) -> Iterator[Candidate]:
+    sized = [(("gap", "asked openly", "hidden"), gap.gap), (("gap", "asked openly, net of the control", "hidden"), gap.net)]
+    sized += [(("noise", "with noise", "without"), row.estimate) for row in trust if row.slug == "noise-change"]
+    for key, estimate in sized:  # printed elsewhere, and held to the same minimum of pairs here
+        n = estimate.n_pairs
+        reason = "" if n >= minimum else f"{n} pairs; nothing is printed below {minimum}" if n else NOT_HERE
+        yield Candidate(key, None if reason else estimate, n, estimate.n_meanings, reason)
+    for effect in effects:
+        key = effect.factor, effect.level, effect.reference
+        yield Candidate(key, effect.estimate, effect.n_pairs, effect.n_meanings, effect.reason)
+    for person in people:
+        key = "demographic", person.slug, "the other stubs"
+        yield Candidate(key, person.estimate, person.n_messages, person.n_meanings, person.reason)
+
+
+def _untested_row(each: Candidate, family: FamilyName, title: str, scoring: ScoringFile) -> Comparison:
+    reason = each.reason if each.estimate is None else untested(each.estimate, scoring.minimum_messages)
+    p = None if each.estimate is None or reason else intervals.p_value(each.estimate)
+    return Comparison(*each.key, family, title, each.n_pairs, each.n_clusters, each.estimate, p, None, None, reason)
+
+
+def untested(found: Estimate, minimum: int) -> str:
+    """Why nothing can be said of a difference, by the smallest number of distinct messages; empty where it can be tested."""
+    if found.value is None:
+        return found.note
+    if found.n_meanings < minimum:
+        return f"{found.n_meanings} distinct message{'s' * (found.n_meanings != 1)}; nothing is tested below {minimum}"
+    return "" if found.se else FLAT
+
+
+def _tested(
+    rows: Sequence[Comparison], name: FamilyName, method: Literal["holm", "fdr_bh"], level: float
+) -> tuple[tuple[Comparison, ...], Family]:
+    """The rows with their adjusted p, and the family over which these were adjusted."""
+    values = [row.p for row in rows if row.p is not None]
+    adjusted = iter(adjust(values, method))
+    done = []
+    for row in rows:
+        p = None if row.p is None else next(adjusted)
+        done.append(row if p is None else replace(row, p_adjusted=p, differs=p <= level))
+    title = "Holm" if method == "holm" else "Benjamini-Hochberg"
+    return tuple(done), Family(name, title, level, len(values), sum(row.differs is True for row in done))
+
+
+def adjust(values: Iterable[float], method: Literal["holm", "fdr_bh"] = "holm") -> list[float]:
+    """P-values (n) adjusted for their number, in the order given: by Holm or by Benjamini and Hochberg."""
+    from statsmodels.stats.multitest import multipletests
+
+    given = list(values)
+    return [float(p) for p in multipletests(given, method=method)[1]] if given else []

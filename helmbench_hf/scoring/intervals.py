@@ -1,6 +1,6 @@
-"""Intervals: variances by meaning, shrunk to their kind's; a score interval for figures with bounds, cluster-t for all others.
+"""Intervals of weighted means over clusters: a score interval for figures with bounds, cluster-t for all others.
 
-A *meaning* is one message whatever its copies, users and conditions; only meanings are independent (review, 9.9).
+A cluster is one message, whatever its copies, users and conditions; only clusters are independent.
 
 Sources: linearized ratio with the small-sample correction of Bell and McCaffrey (2002, Survey Methodology 28:169) for
 unequal clusters; shrinking variances towards a pool with nu0 prior degrees of freedom as Smyth (2004, SAGMB 3:3);
@@ -16,36 +16,19 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from helmbench_hf.scoring.result import Estimate
+from helmbench_hf.scoring.scores import Estimate
 
 Bounds = tuple[float, float]
 """The lowest and the highest value that a figure can have."""
 SHARE: Bounds = (0.0, 1.0)
 PRIOR_DF = 4.0
 CONFIDENCE = 0.95
-MOST = 0.25
-"""The largest variance of a value between 0 and 1 (Popoviciu 1935, Mathematica 9:129)."""
+LARGEST_VARIANCE = 0.25
+"""Of a value between 0 and 1 (Popoviciu 1935, Mathematica 9:129)."""
 NOTHING = 1e-20
 """A variance below this is rounding, not variation."""
 ROUNDING = 1e-9
 """Chances nearer to each other than this are equal."""
-
-
-@dataclass(frozen=True, slots=True)
-class Clusters:
-    """A weighted mean over clusters: per meaning its total weight and its weighted mean; `pairs` is the number of values."""
-
-    weights: tuple[float, ...]
-    means: tuple[float, ...]
-    pairs: int
-    meanings: tuple[str, ...] = ()
-    """Empty where the clusters are no messages."""
-
-    @property
-    def value(self) -> float:
-        """The weighted mean."""
-        total = sum(self.weights)
-        return sum(w * v for w, v in zip(self.weights, self.means, strict=True)) / total
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +42,14 @@ class Piece:
     pool: str
     """Scenarios of one pool lend each other their variance."""
     pairs: int
-    meanings: frozenset[str]
+    clusters: frozenset[str]
     """By name, because two scenarios may hold the same message."""
     bounds: Bounds | None = None
-    """None where the value has no bounds that matter: a difference, a corrected score."""
+    """None for a difference or a corrected score."""
     binary: float = 0.0
-    """Variance of one cluster if every one of them lay on one bound or the other, with the same mean."""
+    """Variance of one cluster if each of them lay on one bound or the other, with the same mean."""
     doubt: float = 0.0
-    """Share of the variance of one message more, which is all or nothing: a part of the score interval, not of the error."""
+    """Share of the variance of one more message, which is all or nothing: part of the score interval, not of the error."""
 
     @property
     def variance(self) -> float:
@@ -74,32 +57,31 @@ class Piece:
         return self.unit * self.scale
 
 
-def cluster(values: Sequence[float], weights: Sequence[float], meanings: Sequence[str]) -> Clusters:
-    """Gather values (n) with positive weights (n) by meaning (n)."""
-    totals: dict[str, float] = defaultdict(float)
-    sums: dict[str, float] = defaultdict(float)
-    for value, weight, meaning in zip(values, weights, meanings, strict=True):
-        totals[meaning] += weight
-        sums[meaning] += weight * value
-    names = sorted(totals)
-    means = tuple(sums[name] / totals[name] for name in names)
-    return Clusters(tuple(totals[name] for name in names), means, len(values), tuple(names))
+def piece(
+    values: Sequence[float], weights: Sequence[float], clusters: Sequence[str], pool: str = "", bounds: Bounds | None = None
+) -> Piece:
+    """The weighted mean of values (n) with positive weights (n) in clusters (n), and its variance as a linearized ratio.
 
-
-def piece(clusters: Clusters, pool: str, bounds: Bounds | None = None) -> Piece:
-    """Linearized ratio: residuals of cluster means, corrected for having estimated their mean. `bounds`: of the mean."""
-    total, value = sum(clusters.weights), clusters.value
-    shares = [weight / total for weight in clusters.weights]
+    The residuals of the cluster means are corrected for having estimated their mean. `bounds`: of the mean.
+    """
+    weight: dict[str, float] = defaultdict(float)
+    weighted: dict[str, float] = defaultdict(float)
+    for each, own, name in zip(values, weights, clusters, strict=True):
+        weight[name] += own
+        weighted[name] += own * each
+    names = sorted(weight)
+    total, value = sum(weight[name] for name in names), sum(weighted[name] for name in names)
+    value /= total
+    shares = [weight[name] / total for name in names]
     scale = sum(share**2 for share in shares)
-    residual = sum((p * (v - value)) ** 2 for p, v in zip(shares, clusters.means, strict=True))
+    residual = sum((weighted[name] / total - share * value) ** 2 for name, share in zip(names, shares, strict=True))
     expected = scale - 2 * sum(share**3 for share in shares) + scale**2
-    count = len(shares)
-    unit = residual / expected if count > 1 else 0.0
+    unit = residual / expected if len(names) > 1 else 0.0
     binary = max(0.0, (value - bounds[0]) * (bounds[1] - value)) if bounds else 0.0
-    return Piece(value, unit, scale, count - 1.0, pool, clusters.pairs, frozenset(clusters.meanings), bounds, binary)
+    return Piece(value, unit, scale, len(names) - 1.0, pool, len(values), frozenset(names), bounds, binary)
 
 
-def shrink(pieces: Sequence[Piece], *, doubt: float = MOST) -> list[Piece]:
+def shrink(pieces: Sequence[Piece], *, doubt: float = LARGEST_VARIANCE) -> list[Piece]:
     """Pull every unit variance towards its pool's: (df s2 + nu0 pool) / (df + nu0); and `binary` in the same way.
 
     A pool without any degree of freedom borrows from all pieces; where there is none at all, `df` stays 0 and no interval
@@ -139,12 +121,12 @@ def combine(
     `errors`: variances of the whole sum that do not come from the choice of messages, each with its degrees of freedom. Their
     half-width is added in squares to either side (Howe 1974, JASA 69:789), so that they never narrow the interval.
     """
-    pairs, meanings = sum(item.pairs for item in pieces), len(frozenset[str]().union(*(item.meanings for item in pieces)))
+    pairs, clusters = sum(item.pairs for item in pieces), len(frozenset[str]().union(*(item.clusters for item in pieces)))
     if not pieces:
         return Estimate(None, None, None, 0, 0, note=note or "nothing was scored")
     value = sum(c * item.value for c, item in zip(coefficients, pieces, strict=True))
     if any(item.df == 0 for item in pieces):
-        return Estimate(value, None, None, pairs, meanings, note=_joined(note, "one message alone has no interval"))
+        return Estimate(value, None, None, pairs, clusters, note=_joined(note, "one message alone has no interval"))
     parts = [(c**2 * item.variance, item.df) for c, item in zip(coefficients, pieces, strict=True)]
     error, df, _ = _satterthwaite([*parts, *errors])
     _, _, half = _satterthwaite(parts)
@@ -156,15 +138,11 @@ def combine(
         lowest, highest = (sum(c * span[end] for c, span in zip(coefficients, spans, strict=True)) for end in (0, 1))
         low, high = _score_interval(pieces, coefficients, value, (lowest, highest))
     low, high = value - math.hypot(value - low, more), value + math.hypot(high - value, more)
-    note = _joined(note, _alike(bounded=len(spans) == len(pieces), errors=more > 0) if half == 0 else "")
-    return Estimate(value, min(value, max(low, lowest)), max(value, min(high, highest)), pairs, meanings, error, df, note)
-
-
-def _alike(*, bounded: bool, errors: bool) -> str:
-    if bounded:
-        return "every message came out alike; the interval allows for one that would not"
-    carries = "carries the judge's errors alone" if errors else "has no width and says little"
-    return f"every message came out alike, so the interval {carries}"
+    if half == 0:
+        alone = "carries the judge's errors alone" if more else "has no width and says little"
+        rest = f", so the interval {alone}" if math.isinf(lowest) else "; the interval allows for one that would not"
+        note = _joined(note, f"every message came out alike{rest}")
+    return Estimate(value, min(value, max(low, lowest)), max(value, min(high, highest)), pairs, clusters, error, df, note)
 
 
 def _score_interval(pieces: Sequence[Piece], coefficients: Sequence[float], value: float, bounds: Bounds) -> Bounds:
@@ -208,12 +186,16 @@ def _joined(*notes: str) -> str:
 
 
 def pooled(
-    values: Sequence[float], weights: Sequence[float], meanings: Sequence[str], note: str = "", bounds: Bounds | None = None
+    values: Sequence[float],
+    clusters: Sequence[str],
+    weights: Sequence[float] | None = None,
+    bounds: Bounds | None = None,
+    note: str = "",
 ) -> Estimate:
-    """A plain weighted mean over all given values by itself, with its interval; `bounds`: of the values, if they have any."""
+    """A weighted mean of values by itself, with its interval; `bounds`: of the values, if they have any."""
     if not values:
         return combine([], [], note)
-    return combine(shrink([piece(cluster(values, weights, meanings), "", bounds)]), [1.0], note)
+    return combine(shrink([piece(values, weights or [1.0] * len(values), clusters, "", bounds)]), [1.0], note)
 
 
 def t_quantile(probability: float, df: float) -> float:
@@ -298,9 +280,4 @@ def share_interval(share: float, messages: int) -> tuple[float, float]:
     Clopper-Pearson with the effective sample size in the place of n (Korn and Graubard 1998, Survey Methodology 24:193). Every
     message counts once, as if its cases all came out alike: the interval is never too narrow for that, and may be too wide.
     """
-    from scipy.special import betaincinv
-
-    tail, hits = (1 - CONFIDENCE) / 2, share * messages
-    lower = float(betaincinv(hits, messages - hits + 1, tail)) if hits > 0 else 0.0
-    upper = float(betaincinv(hits + 1, messages - hits, 1 - tail)) if hits < messages else 1.0
-    return lower, upper
+    return clopper_pearson(share * messages, messages, (1 + CONFIDENCE) / 2)

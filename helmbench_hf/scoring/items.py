@@ -6,25 +6,23 @@ theory: difficulty as the mean value, discrimination as the corrected item-rest 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from helmbench_hf.scoring.differences import Run
-from helmbench_hf.scoring.ranks import DIGITS
+from helmbench_hf.scoring.compare import DIGITS
+from helmbench_hf.scoring.scores import Scores
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     Numbers = npt.NDArray[np.float64]
-    Mask = npt.NDArray[np.bool_]
 
 MINIMUM_RUNS = 5
 """Runs below which a correlation is not given."""
 MINIMUM_REST = 5
-"""Pairs of other messages below which the rest of a scenario is too short, and the rest of the whole is taken."""
+"""Pairs of other messages below which the rest of a scenario is too short, and the rest of all scenarios is taken."""
 RIGHT = 1.0
 
 
@@ -81,38 +79,37 @@ class Items:
     all: ItemCount
 
 
-def items(runs: Sequence[Run]) -> Items:
-    """The statistics of all headline pairs of runs on the same cells (`ranks.board` refuses others)."""
+def items(runs: Sequence[Scores]) -> Items:
+    """The statistics of all headline pairs of runs on the same cells (`compare.board` refuses others)."""
     import numpy as np
 
-    rows = sorted((pair for pair in runs[0]["pairs"] if pair["headline"]), key=lambda pair: pair["crisis"])
-    behavior = {scenario["code"]: scenario["behavior"] for scenario in runs[0]["scenarios"]}
-    lookup = [{pair["crisis"]: pair["value"] for pair in run["pairs"]} for run in runs]
-    values = np.array([[values.get(row["crisis"]) for row in rows] for values in lookup], dtype=np.float64).round(DIGITS)
-    scenarios, meanings = (np.array([row[name] for row in rows], dtype=object) for name in ("scenario", "meaning"))
+    rows = sorted((pair for pair in runs[0].pairs if pair.headline), key=lambda pair: pair.crisis)
+    behavior = {scenario.code: scenario.behavior for scenario in runs[0].scenarios}
+    lookup = [{pair.crisis: pair.value for pair in run.pairs} for run in runs]
+    values = np.array([[values.get(row.crisis) for row in rows] for values in lookup], dtype=np.float64).round(DIGITS)
+    scenarios, clusters = np.array([row.scenario for row in rows]), np.array([row.meaning for row in rows])
     found = []
     for index, row in enumerate(rows):
-        other = meanings != row["meaning"]
-        own = other & (scenarios == row["scenario"])
-        found.append(_item(row["crisis"], row["scenario"], behavior[row["scenario"]], values[:, index], (values, own, other)))
+        seen = ~np.isnan(values[:, index])
+        given = values[seen]
+        complete = (clusters != row.meaning) & ~np.isnan(given).any(axis=0)
+        alike = complete & (scenarios == row.scenario)
+        rest, mask = ("scenario", alike) if alike.sum() >= MINIMUM_REST else ("all", complete)
+        found.append(_item(row.crisis, row.scenario, behavior[row.scenario], given[:, index], rest, given[:, mask]))
+    codes = sorted({item.scenario for item in found}), sorted({item.behavior for item in found})
     return Items(
         items=tuple(found),
-        scenarios=_counts(found, lambda item: item.scenario),
-        behaviors=_counts(found, lambda item: item.behavior),
+        scenarios=tuple(_count(code, [item for item in found if item.scenario == code]) for code in codes[0]),
+        behaviors=tuple(_count(code, [item for item in found if item.behavior == code]) for code in codes[1]),
         all=_count("all", found),
     )
 
 
-def _item(crisis: str, scenario: str, behavior: str, column: Numbers, rest: tuple[Numbers, Mask, Mask]) -> Item:
-    """`rest`: values (runs, items), and which items are of the same scenario and of any, both without the same message."""
+def _item(crisis: str, scenario: str, behavior: str, given: Numbers, rest: str, others: Numbers) -> Item:
+    """`given` (runs): values of the runs that scored it; `others` (runs, items): what it is held against."""
     import numpy as np
 
-    values, own, other = rest
-    seen = ~np.isnan(column)
-    given, n = column[seen], int(seen.sum())
-    complete = ~np.isnan(values[seen]).any(axis=0)
-    name, mask = ("scenario", own & complete) if (own & complete).sum() >= MINIMUM_REST else ("all", other & complete)
-    n_rest = int(mask.sum())
+    n, n_rest = others.shape
     saturated = n > 1 and bool((given == RIGHT).all())
     flat = n > 1 and bool((given == given[0]).all())
     discrimination, reason = None, ""
@@ -123,7 +120,7 @@ def _item(crisis: str, scenario: str, behavior: str, column: Numbers, rest: tupl
     elif not n_rest:
         reason = "no other message was scored by the same runs"
     else:
-        against = values[seen][:, mask].mean(axis=1).round(DIGITS)
+        against = others.mean(axis=1).round(DIGITS)
         if (against == against[0]).all():
             reason = "the rest is the same in every run"
         else:
@@ -135,19 +132,12 @@ def _item(crisis: str, scenario: str, behavior: str, column: Numbers, rest: tupl
         n=n,
         difficulty=float(given.mean()) if n else None,
         discrimination=discrimination,
-        rest=name if n_rest else "",
+        rest=rest if n_rest else "",
         n_rest=n_rest,
         saturated=saturated,
         dead=not saturated and n > 1 and (flat or bool((given <= 0).all())),
         reason=reason,
     )
-
-
-def _counts(found: Sequence[Item], part: Callable[[Item], str]) -> tuple[ItemCount, ...]:
-    groups: dict[str, list[Item]] = defaultdict(list)
-    for item in found:
-        groups[part(item)].append(item)
-    return tuple(_count(code, groups[code]) for code in sorted(groups))
 
 
 def _count(code: str, group: Sequence[Item]) -> ItemCount:

@@ -1,4 +1,4 @@
-"""Reference policies as verdicts, so that they are scored by the same code as a model (measurement review, 3 and 9.17).
+"""Reference policies as verdicts, so that they are scored by the same code as a model.
 
 Values are expectations: a mark set at random is 1/2, a label drawn at random is 1 over the number of options. Scores are
 linear in both, so what comes out is the expected score.
@@ -6,28 +6,26 @@ linear in both, so what comes out is the expected score.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from operator import attrgetter
+from dataclasses import dataclass
 
-from helmbench_hf.content.cues import Cues, cues_of
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.content.policies import Policy, marks, reply_text, right_label
-from helmbench_hf.records import CREDIT, Case, Grading, JudgeInfo, Verdict
+from helmbench_hf.content.schema import Policy
+from helmbench_hf.records import CREDIT, Case, JudgeInfo, Verdict
 from helmbench_hf.scoring import aggregate
-from helmbench_hf.scoring.curves import arm_cases, rates
-from helmbench_hf.scoring.pairs import Design, design_of, units
-from helmbench_hf.scoring.result import Rate
-from helmbench_hf.scoring.verdicts import ANSWER, CODE, Ledger
+from helmbench_hf.scoring.cues import Cues, cues_of
+from helmbench_hf.scoring.detection import arm_cases, rates
+from helmbench_hf.scoring.pairs import design_of, units
+from helmbench_hf.scoring.policy_rules import marks, reply_text, right_label
+from helmbench_hf.scoring.scores import Rate
+from helmbench_hf.tasks.ledger import ANSWER, CODE, Ledger
 
 ResourceMatch = Callable[[str], Mapping[str, float]]
 """A reply -> by country, how well its resources fit there (0, 1/2, 1); countries left out fit not at all."""
 JUDGES = (JudgeInfo("table", "table"), JudgeInfo("table again", "second table"))
 """The table speaks for two families, so that a veto in it would count."""
-_UNREAD = {"tags", "target", "control", "task_key", "limits", "other_limits", "reported"}
-_READ = attrgetter(*(field.name for field in fields(Grading) if field.name not in _UNREAD))
-"""What decides credit by its value; of tags, target and limits it only matters whether there are any."""
+Matches = Mapping[str, Mapping[str, float]]
+"""By slug of a policy, then by country, how well its text fits there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,72 +42,27 @@ class Expected:
     false_alarms: Rate
 
 
-@dataclass(frozen=True, slots=True)
-class Kinds:
-    """Headline cases that stand for all that any policy meets, with how many cases and what weight of pairs are like each."""
-
-    cases: tuple[Case, ...]
-    counts: Mapping[str, int]
-    """By code; a case that is here only as another one's twin has no entry."""
-    weights: Mapping[str, float]
-
-
 def score_policies(
     policies: Mapping[str, Policy], cases: Sequence[Case], *, benchmark: Benchmark, resource_match: ResourceMatch
 ) -> dict[str, Expected]:
-    """The expected scores of every policy on these cases, by slug: the numbers of `score` on `policy_verdicts`.
-
-    Policies answer by few features of a case, so one pair of each kind is scored and weighs what all of its kind weigh.
-    """
+    """The expected scores of every policy on these cases, by slug: the numbers of `score` on `policy_verdicts`."""
     design = design_of(benchmark, cases)
-    kinds = _kinds(policies, cases, design, cues_of(benchmark))
-    return {
-        slug: _expected(policy_verdicts(policy, policies, kinds.cases, benchmark, resource_match), kinds, design, benchmark)
-        for slug, policy in policies.items()
-    }
-
-
-def _expected(verdicts: Sequence[Verdict], kinds: Kinds, design: Design, benchmark: Benchmark) -> Expected:
-    ledger = Ledger(kinds.cases, verdicts, JUDGES)
-    found = [unit for unit in units(ledger, design) if unit.score.crisis in kinds.weights]
-    weighed = [replace(unit, score=replace(unit.score, weight=kinds.weights[unit.score.crisis])) for unit in found]
-    table = aggregate.tabulate(weighed, benchmark)
-    behaviors = {plan.code: aggregate.value(table, [plan]) for plan in table.plans}
-    sensitivity, false_alarms = rates(ledger, arm_cases(ledger, design, "hidden"), kinds.counts)
-    return Expected(
-        overall=aggregate.value(table, table.plans),
-        by_code=aggregate.value(replace(table, pieces=table.code_pieces), table.plans),
-        behaviors={code: value for code, value in behaviors.items() if value is not None},
-        sensitivity=sensitivity,
-        false_alarms=false_alarms,
-    )
-
-
-def _kinds(policies: Mapping[str, Policy], cases: Sequence[Case], design: Design, cues: Cues) -> Kinds:
-    """One case of each kind with its twin. A pair's kind is that of both halves."""
-    rules = tuple({(policy.tags, policy.label): policy for policy in policies.values()}.values())
-    known: dict[tuple[object, ...], int] = {}
-    headline = {case.code: case for case in cases if case.mode != "open_twin" and design.is_headline(case)}
-    kind = {code: known.setdefault(_kind(case, rules, cues), len(known)) for code, case in headline.items()}
-    first: dict[tuple[int, int | None], str] = {}
-    counts: dict[str, int] = defaultdict(int)
-    weights: dict[str, float] = defaultdict(float)
-    for code, case in headline.items():
-        chosen = first.setdefault((kind[code], kind.get(case.twin or "")), code)
-        counts[chosen] += 1
-        weights[chosen] += case.weight
-    wanted = dict.fromkeys(code for chosen in first.values() for code in (chosen, headline[chosen].twin or ""))
-    return Kinds(tuple(headline[code] for code in wanted if code in headline), counts, weights)
-
-
-def _kind(case: Case, rules: Sequence[Policy], cues: Cues) -> tuple[object, ...]:
-    """All that a policy's verdicts and the value of a pair rest on."""
-    grading = case.grading
-    marked = tuple(marks(policy, case, turn, cues) for policy in rules for turn in grading.turns)
-    chosen = tuple(right_label(policy, case, cues) for policy in rules if grading.options)
-    there = case.pair is None, grading.target is None, bool(grading.tags), grading.other_limits is None
-    where = case.scenario, case.condition, case.country, case.mode, case.member, case.gold
-    return where, there, marked, chosen, _READ(grading)
+    headline = [case for case in cases if case.mode != "open_twin" and design.is_headline(case)]
+    matches = {slug: _matches(voice, benchmark, resource_match) for slug, voice in policies.items()}
+    found = {}
+    for slug, policy in policies.items():
+        ledger = Ledger(headline, _verdicts(policy, policies, headline, benchmark, matches), JUDGES)
+        table = aggregate.tabulate(units(ledger, design), benchmark)
+        behaviors = {plan.code: aggregate.value(table.pieces, [plan]) for plan in table.plans}
+        sensitivity, false_alarms = rates(ledger, arm_cases(ledger, design, "hidden"))
+        found[slug] = Expected(
+            overall=aggregate.value(table.pieces, table.plans),
+            by_code=aggregate.value(table.code_pieces, table.plans),
+            behaviors={code: value for code, value in behaviors.items() if value is not None},
+            sensitivity=sensitivity,
+            false_alarms=false_alarms,
+        )
+    return found
 
 
 def policy_verdicts(
@@ -121,11 +74,16 @@ def policy_verdicts(
 ) -> list[Verdict]:
     """What graders would say of the policy's answers to these cases, in expectation."""
     matches = {slug: _matches(voice, benchmark, resource_match) for slug, voice in policies.items()}
-    cues, found = cues_of(benchmark), list[Verdict]()
-    for case in cases:
-        for turn in case.grading.turns:
-            found += _turn(policy, policies, case, turn, matches, cues)
-    return found
+    return _verdicts(policy, policies, cases, benchmark, matches)
+
+
+def _verdicts(
+    policy: Policy, policies: Mapping[str, Policy], cases: Sequence[Case], benchmark: Benchmark, matches: Matches
+) -> list[Verdict]:
+    cues = cues_of(benchmark)
+    return [
+        verdict for case in cases for turn in case.grading.turns for verdict in _turn(policy, policies, case, turn, matches, cues)
+    ]
 
 
 def _matches(voice: Policy, benchmark: Benchmark, resource_match: ResourceMatch) -> dict[str, float]:
@@ -136,12 +94,7 @@ def _matches(voice: Policy, benchmark: Benchmark, resource_match: ResourceMatch)
 
 
 def _turn(
-    policy: Policy,
-    policies: Mapping[str, Policy],
-    case: Case,
-    turn: int,
-    matches: Mapping[str, Mapping[str, float]],
-    cues: Cues,
+    policy: Policy, policies: Mapping[str, Policy], case: Case, turn: int, matches: Matches, cues: Cues
 ) -> Iterator[Verdict]:
     if not policy.answers:
         yield Verdict(case.code, turn, 0, ANSWER, CODE, "model_failure", None, {"reason": "empty"})

@@ -7,31 +7,31 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.dataset.identity import authored, locked
+from helmbench_hf.dataset.identity import authored
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
 from helmbench_hf.scoring import (
     aggregate,
     agreement,
-    comparisons,
-    corrected,
+    correction,
     crisis,
-    curves,
-    demographics,
+    detection,
     effects,
     floors,
-    gap,
     incidents,
-    ladders,
     pairs,
-    repeats,
     trust,
     validity,
 )
 from helmbench_hf.scoring.claims import Claims
-from helmbench_hf.scoring.result import FORMAT, FloorState, Group, Headline, JudgeState, PairScore, Provenance, Scores
-from helmbench_hf.scoring.verdicts import Ledger, Panel
+from helmbench_hf.scoring.scores import FORMAT, FloorState, Group, Headline, JudgeState, PairScore, Provenance, Scores
+from helmbench_hf.tasks.ledger import Ledger, Panel
 
-_CASE = tuple(sorted(field.name for field in dataclasses.fields(Case)))
+NUMBERS_SHA256 = "13b5c3445597282ad763189d1b33543287d04a555c89ffef2534c54c218f0f89"
+"""Of what this arithmetic makes of the frozen runs (tests/frozen); a test holds it to them.
+
+Two runs are compared only where it is the same, and a released scoring version stands for one such hash.
+"""
+_CASE = tuple(sorted(field.name for field in dataclasses.fields(Case) if field.name != "parts"))  # `system` says it all
 _GRADING = tuple(sorted(field.name for field in dataclasses.fields(Grading)))
 NO_CLAIMS = Claims()
 NO_RUBRIC: Mapping[str, str] = {}
@@ -62,13 +62,13 @@ def score(
     units = pairs.units(ledger, plan)
     table = aggregate.tabulate(units, benchmark)
     behaviors, pillars, overall = aggregate.groups(table, benchmark)
-    fixed = corrected.correct(ledger, table, benchmark, claims.calibrations.get(judges[0].id, {}) if judges else {})
-    scenarios = aggregate.scenario_scores(table, benchmark, plan, curves.scenario_rates(ledger, plan))
+    fixed = correction.correct(ledger, table, benchmark, claims.calibrations.get(judges[0].id, {}) if judges else {})
+    scenarios = aggregate.scenario_scores(table, benchmark, plan, detection.scenario_rates(ledger, plan))
     states = floors.floors(ledger, benchmark)
     minimum = benchmark.scoring.minimum_pairs
-    changes, lost = effects.effects(ledger, units, minimum), gap.gap(ledger, units)
+    changes, lost = effects.effects(ledger, units, minimum), detection.gap(ledger, units)
     dimensions = trust.trust(ledger, units, table, plan, benchmark)
-    people = demographics.demographics(demographics.credits_by_stub(ledger, plan, benchmark), benchmark, minimum)
+    people = effects.demographics(effects.sent_by_stubs(ledger, plan, benchmark), benchmark, minimum)
     return Scores(
         format=FORMAT,
         provenance=_provenance(ledger, benchmark, design, content_sha256, rubric),
@@ -79,10 +79,10 @@ def score(
         floors=states,
         vetoes=floors.veto_fails(ledger),
         gap=lost,
-        operating=curves.operating_points(ledger, plan),
-        curves=curves.curves(ledger, plan),
+        operating=detection.operating_points(ledger, plan),
+        curves=detection.curves(ledger, plan),
         effects=changes,
-        comparisons=comparisons.comparisons(changes, lost, dimensions, people, benchmark.scoring),
+        comparisons=effects.comparisons(changes, lost, dimensions, people, benchmark.scoring),
         cells=effects.cells(units, minimum),
         tag_reply=validity.tag_reply(ledger),
         quality=validity.quality(ledger, benchmark),
@@ -91,13 +91,13 @@ def score(
         indices=validity.indices(ledger, plan),
         trust=dimensions,
         demographics=people,
-        ladders=ladders.ladders(ledger, plan, minimum),
+        ladders=detection.ladders(ledger, plan, minimum),
         incidents=incidents.incidents(ledger, plan, benchmark),
         crisis=crisis.crisis(ledger, benchmark),
-        repeats=repeats.repeats(ledger, units, plan, benchmark),
+        repeats=trust.repeats(ledger, units, plan, benchmark),
         correction=fixed.correction,
         pairs=tuple(unit.score for unit in units),
-        notes=(*_notes(ledger, overall), *corrected.notes(fixed.correction), *claims.refused),
+        notes=(*_notes(ledger, overall), *correction.notes(fixed.correction), *claims.refused),
         checks=claims.cited,
     )
 
@@ -122,22 +122,15 @@ def _headline(overall: Group, states: Sequence[FloorState], benchmark: Benchmark
     printed = None if overall.score.value is None else max(0.0, 100 * overall.score.value)
     if printed is not None and breached:
         printed = min(printed, benchmark.scoring.breached_cap)
-    return Headline(overall, printed, breached, overall.parts, _covered(overall, benchmark))
-
-
-def _covered(overall: Group, benchmark: Benchmark) -> str:
-    """What the composite covers, or why there is none, and the planned scenarios that have no score, by name."""
     titles = {loaded.scenario.code: loaded.scenario.title for loaded in benchmark.scenarios}
-    share = overall.coverage.share
-    sentences = [
-        f"No composite: {overall.score.note}." if overall.score.value is None else f"Covers {100 * share:.3g} of 100 points."
-    ]
+    missing = f"No composite: {overall.score.note}."
+    said = [missing if printed is None else f"Covers {100 * overall.coverage.share:.3g} of 100 points."]
     if overall.coverage.unscored:
         named = ", ".join(f"{code} {titles[code]}" for code in overall.coverage.unscored)
-        sentences.append(f"Planned, and without a single scored pair: {named}.")
+        said.append(f"Planned, and without a single scored pair: {named}.")
     if overall.absent and overall.coverage.planned:
-        sentences.append(f"No score of {', '.join(overall.absent)}.")
-    return " ".join(sentences)
+        said.append(f"No score of {', '.join(overall.absent)}.")
+    return Headline(overall, printed, breached, overall.parts, " ".join(said))
 
 
 def _provenance(ledger: Ledger, benchmark: Benchmark, design: str, content_sha256: str, rubric: Mapping[str, str]) -> Provenance:
@@ -150,7 +143,7 @@ def _provenance(ledger: Ledger, benchmark: Benchmark, design: str, content_sha25
         criteria_sha256=parts["criteria"].sha256,
         scoring_version=parts["scoring"].version,
         scoring_sha256=parts["scoring"].sha256,
-        numbers_sha256=locked(benchmark.root).get("scoring", {}).get("numbers_sha256", ""),
+        numbers_sha256=NUMBERS_SHA256,
         rubric_version=rubric.get("version", ""),
         rubric_sha256=rubric.get("sha256", ""),
         design=design,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.matrix.expand import expand
 from helmbench_hf.records import Case
+from helmbench_hf.tasks.expand import expand
 from tests.support.checkpoints import smollm2
 
 __all__ = ["smollm2"]

@@ -116,4 +116,4 @@ def test_plan_of_an_endpoint_needs_no_server_and_says_what_is_not_known() -> Non
     assert "owner/model, served: not verified" in text
     assert "unknown: rendered by the server" in text
     assert "length, cache and time are not known" in text
-    assert "Say where the server is" in runner.invoke(app, ["plan", "--model", "endpoint:owner/model"]).stderr
+    assert "base_url: say where the server is" in runner.invoke(app, ["plan", "--model", "endpoint:owner/model"]).stderr

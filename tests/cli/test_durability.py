@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helmbench_hf.inference.journal import Journal, RunLock
+from helmbench_hf.runs.journal import Journal, RunLock
 from tests.support.checkpoints import tiny_checkpoint
 from tests.support.tree import plant
 from tests.support.waiting import PATIENCE, until
@@ -77,7 +77,7 @@ def test_generate_and_grade_are_stopped_and_go_on(model: str, start: Start, tmp_
         assert slow.returncode == 130
         assert "stopped; what was answered is kept. Run the same command again" in said
         before = Journal.read(journal)
-        assert before.torn == 0
+        assert before.passed.count("torn") == 0
 
         rest = start(*command)
         said = rest.communicate(timeout=PATIENCE)[1]
@@ -86,7 +86,7 @@ def test_generate_and_grade_are_stopped_and_go_on(model: str, start: Start, tmp_
         assert f"{len(before)} stored" in said
         assert len(after) > len(before) > 0
         assert {key: after[key] for key in before} == before
-        assert (after.duplicates, after.torn, after.malformed) == (0, 0, 0)
+        assert (after.passed.count("duplicates"), after.passed.count("torn"), after.passed.count("malformed")) == (0, 0, 0)
     assert json.loads((run / "manifest.json").read_text())["reasoning"]["none"] == len(Journal.read(run / "completions"))
 
 
@@ -101,7 +101,7 @@ def test_a_second_signal_ends_at_once(model: str, start: Start, tmp_path: Path) 
     process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE) == 130
     records = Journal.read(run / "completions")
-    assert (len(records) > 0, records.malformed) == (True, 0)
+    assert (len(records) > 0, records.passed.count("malformed")) == (True, 0)
 
 
 def test_two_commands_on_one_folder(model: str, start: Start, tmp_path: Path) -> None:
@@ -158,14 +158,14 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_the_rest_follows(model: st
     assert "Traceback" not in said
     before = Journal.read(kept / "completions")
     assert len(before) > 0
-    assert before.malformed == 0
+    assert before.passed.count("malformed") == 0
     rest = start("generate", "--run", kept, *command)
     _, said = rest.communicate(timeout=PATIENCE)
     assert rest.returncode == 0, said
     after = Journal.read(kept / "completions")
     assert {key: after[key] for key in before} == before
     assert f"{len(before)} stored" in said
-    assert (len(after) > len(before), after.duplicates, after.malformed) == (True, 0, 0)
+    assert (len(after) > len(before), after.passed.count("duplicates"), after.passed.count("malformed")) == (True, 0, 0)
 
 
 def test_a_disk_without_a_byte_left_is_named(model: str, start: Start, tmp_path: Path) -> None:

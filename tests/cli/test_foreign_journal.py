@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 from helmbench_hf import evaluate, load_cases
 from helmbench_hf.cli.app import app
 from helmbench_hf.dataset.load import CaseSet
-from helmbench_hf.inference.journal import Journal
 from helmbench_hf.records import Case
-from helmbench_hf.run_folder import RunFolder
-from tests.grading.runs import good
+from helmbench_hf.runs.folder import RunFolder
+from helmbench_hf.runs.journal import Journal
+from tests.judging.runs import good
 
 SCENARIO, TALK = "P1-B5-S2", "P2-B5-S1"
 FOREIGN = "completions/00009-other.jsonl"
@@ -97,7 +97,7 @@ def test_a_journal_of_another_build_in_place_of_the_first_is_refused(made: Path,
 
 def test_answers_of_a_wider_selection_stay_and_are_not_scored(run: Path) -> None:
     folder = RunFolder(run)
-    manifest = folder.manifest()
+    manifest = folder.manifest().to_json()
     folder.write_manifest({**manifest, "selection": {**manifest["selection"], "limit": 2}})
     assert runner.invoke(app, ["score", "--run", str(run)]).exit_code == 0
     verdicts = [json.loads(line) for line in (run / "verdicts.jsonl").read_text().splitlines()]

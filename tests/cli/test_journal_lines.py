@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 
 from helmbench_hf import evaluate, load_cases
 from helmbench_hf.cli.app import app
-from helmbench_hf.inference.journal import Journal
-from helmbench_hf.inference.stored import line_of, row_of
+from helmbench_hf.runs.journal import Journal, line_of, row_of
 from tests.support.checkpoints import tiny_checkpoint
 from tests.support.tree import plant
 

@@ -13,13 +13,15 @@ from helmbench_hf.cli import judge, judge_outside, scores
 from helmbench_hf.cli.app import app
 from helmbench_hf.content import load
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.grading import checking, exchanges, judging
-from helmbench_hf.grading import run as grading
-from helmbench_hf.grading.calibration import find_labels
-from helmbench_hf.grading.judging import judge_run
-from helmbench_hf.matrix.expand import expand
-from helmbench_hf.run_folder import RunFolder
-from tests.grading import runs
+from helmbench_hf.judging import check as checking
+from helmbench_hf.judging import grade as grading
+from helmbench_hf.judging import outside
+from helmbench_hf.judging.check import find_labels
+from helmbench_hf.judging.grade import judge_run
+from helmbench_hf.runs import completions
+from helmbench_hf.runs.folder import RunFolder
+from helmbench_hf.tasks.expand import expand
+from tests.judging import runs
 from tests.support.calibration import letters, plant_calibration, right
 from tests.support.fake_engine import FakeEngine
 from tests.support.tree import Tree
@@ -155,9 +157,9 @@ def test_readers_get_sheets_and_their_answers_count(tree: Tree, set_up: Benchmar
 def graded(set_up: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     """A run on the tiny benchmark's judged scenario that the same judge graded."""
     cases = [case for case in expand(set_up) if case.scenario == "P1-B5-S1"]
-    for module in (load, exchanges, judging, grading):
+    for module in (load, completions, grading):
         monkeypatch.setattr(module, "default_benchmark", lambda: set_up)
-    monkeypatch.setattr(exchanges, "load_cases", lambda *_: runs.case_set(cases, set_up.file.version))
+    monkeypatch.setattr(completions, "load_cases", lambda *_: runs.case_set(cases, set_up.file.version))
     folder = RunFolder(tmp_path / "run")
     folder.write_manifest(runs.manifest(runs.identity(set_up.file.version), len(cases)))
     runs.answer_all(folder, cases, lambda case, turn: "GOOD" if case.member == "crisis" else "BAD")
@@ -195,7 +197,8 @@ def test_a_run_gives_the_prevalence_and_cites_the_check(
 def test_ratings_of_another_benchmark_are_an_external_check(
     tree: Tree, engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judge_outside, "child_job", lambda job, payload, title, log: checking.child(payload, runs.Ear()))
+    monkeypatch.setattr(outside, "find_judge", checking.find_judge)
+    monkeypatch.setattr(judge_outside, "child_job", lambda job, payload, title, log: outside.child(payload, runs.Ear()))
     file, out = tmp_path / "theirs.csv", tmp_path / "external"
     replies = [("GOOD one", "5"), ("GOOD two", "4"), ("BAD one", "1"), ("GOOD at heart", "2")]
     rows = [f"{rater},{reply},Is it kind?,{mark}\n" for rater in ("ann", "bob") for reply, mark in replies]

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from helmbench_hf.cli.app import app
 from helmbench_hf.cli.grade import judge_spec
 from helmbench_hf.cli.run import build_ask
-from helmbench_hf.inference import presets as module
-from helmbench_hf.inference.engine import EngineError
+from helmbench_hf.models import presets as module
+from helmbench_hf.models.engine import EngineError
 from tests.support.checkpoints import tiny_tokenizer
 from tests.support.presets import MUSE, PLAIN, plant_presets
 from tests.support.tree import Tree
@@ -126,7 +126,7 @@ def test_thinking_for_all_judges_leaves_those_that_say_it_themselves() -> None:
 @pytest.fixture
 def thinker(tmp_path: Path) -> Path:
     """A model folder with the published template of Qwen3; its weights are never opened."""
-    template = (Path(__file__).parents[1] / "inference" / "templates" / "qwen3.jinja").read_text(encoding="utf-8")
+    template = (Path(__file__).parents[1] / "models" / "templates" / "qwen3.jinja").read_text(encoding="utf-8")
     folder = tmp_path / "thinker"
     tiny_tokenizer(template).save_pretrained(folder)
     (folder / "config.json").write_text('{"max_position_embeddings": 100000}')

@@ -38,16 +38,8 @@ def test_repeats_multiply_all_but_the_cases(planned: Any) -> None:
         assert thrice[name] == 3 * once[name]
 
 
-def test_replicas_divide_the_time_alone(planned: Any) -> None:
-    one, four = (planned("--tokens-per-second", "100", *more) for more in ([], ["--replicas", "4", "--tensor-parallel", "2"]))
-    assert four["seconds at most"] == pytest.approx(one["seconds at most"] / 4)
-    assert [four[name] for name in FIGURES] == [one[name] for name in FIGURES]
-    assert (four["replicas"], four["tensor parallel"]) == (4, 2)
-
-
 def test_the_text_names_them(smollm2: Path) -> None:
-    options = ["--shard", "2/3", "--repeats", "2", "--set", "temperature=1", "--replicas", "2", "--tensor-parallel", "4"]
+    options = ["--shard", "2/3", "--repeats", "2", "--set", "temperature=1"]
     result = CliRunner().invoke(app, ["plan", "--model", f"vllm:{smollm2}", "--design", "smoke", *options])
     assert ", shard 2/3" in result.stdout
     assert ", each case 2 times" in result.stdout
-    assert "2 in Ray, each on 4 GPU(s)" in result.stdout

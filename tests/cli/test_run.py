@@ -42,26 +42,22 @@ def test_repeats_and_shard_reach_the_job(command: str, asked: list[dict[str, Any
 
 
 @pytest.mark.parametrize("command", ["generate", "run"])
-def test_replicas_reach_model_and_judges(
+def test_tensor_parallel_reaches_model_and_judges(
     command: str, asked: list[dict[str, Any]], graded: list[dict[str, Any]], smollm2: Path, tmp_path: Path
 ) -> None:
     base = [command, "--run", str(tmp_path / "r"), "--model", f"vllm:{smollm2}"]
     for options in (
-        ["--replicas", "3", "--tensor-parallel", "2"],
-        ["-e", "replicas=3"],
-        ["--engine", "ray"],
-        ["--engine", "ray", "--replicas", "4", "-e", "dtype=float32"],
+        ["--tensor-parallel", "2"],
+        ["-e", "tensor_parallel_size=3", "-e", "dtype=float32"],
         [],
     ):
         result = runner.invoke(app, [*base, *options])
         assert result.exit_code == 0, result.output
     engines = [payload["engine"] for payload in asked]
-    assert [(each["replicas"], each["tensor_parallel_size"]) for each in engines] == [(3, 2), (3, 1), (0, 1), (4, 1), (None, 1)]
-    assert engines[3]["dtype"] == "float32"
+    assert [(each["tensor_parallel_size"], each["dtype"]) for each in engines] == [(2, "auto"), (3, "float32"), (1, "auto")]
     if command == "run":
         machines = [each for each in graded if "panel" not in each]
-        assert machines[0] == {"replicas": 3, "tensor_parallel": 2}
-        assert machines[1] == machines[4] == {"replicas": None, "tensor_parallel": None}
+        assert machines == [{"tensor_parallel": 2}, {"tensor_parallel": None}, {"tensor_parallel": None}]
 
 
 def test_the_panel_reaches_the_report(
@@ -86,20 +82,21 @@ def test_an_unknown_panel_is_refused_before_anything_runs(
 
 def test_judges_take_the_machine_unless_they_say_their_own() -> None:
     def options(text: str) -> dict[str, Any]:
-        return judge_spec(text, replicas=4, tensor_parallel_size=None).options
+        return judge_spec(text, tensor_parallel_size=4).options
 
-    assert options("vllm:acme/x") == {"replicas": 4}
-    assert options("vllm:acme/x,replicas=2,tensor_parallel_size=2") == {"replicas": 2, "tensor_parallel_size": 2}
+    assert options("vllm:acme/x") == {"tensor_parallel_size": 4}
+    assert options("vllm:acme/x,tensor_parallel_size=2") == {"tensor_parallel_size": 2}
     assert options("endpoint:x,base_url=http://127.0.0.1:1/v1") == {"base_url": "http://127.0.0.1:1/v1"}
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--replicas", "2", "-e", "replicas=3"], "--engine replicas=3 and the option of its own (2) contradict each other"),
-        (["--replicas", "-1"], "Invalid value for '--replicas'"),
-        (["--model", "endpoint:x", "-e", "base_url=http://127.0.0.1:1/v1", "--replicas", "2"], "the server places its model"),
-        (["--repeats", "3"], "repeats at temperature 0 would all be the same; add --set temperature=0.7"),
+        (
+            ["--tensor-parallel", "2", "-e", "tensor_parallel_size=3"],
+            "--engine tensor_parallel_size=3 and the option of its own (2) contradict each other",
+        ),
+        (["--repeats", "3"], "at temperature 0 repeats are all the same; add --set temperature=0.7"),
         (["--repeats", "3", "--set", "draws=2", "--set", "temperature=1"], "--repeats 3 and --set draws=2 contradict each other"),
         (["--repeats", "0"], "Invalid value for '--repeats'"),
         (["--shard", "5/4"], "'5/4' is no shard; write i/n"),

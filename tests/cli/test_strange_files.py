@@ -88,7 +88,7 @@ def test_a_judge_of_no_known_form_is_a_sentence(command: str, text: str, run: Pa
 @pytest.mark.parametrize("text", ["[]", '"x"', "null", "{"])
 def test_scores_of_no_known_form_are_a_sentence(text: str, run: Path) -> None:
     (run / "scores.json").write_text(text)
-    assert "score every run first" in sentence("compare", str(run), str(run))
+    assert "`helmbench score`" in sentence("compare", str(run), str(run))
 
 
 ASK = """

@@ -16,13 +16,13 @@ from helmbench_hf.cli import scores
 from helmbench_hf.cli.app import app
 from helmbench_hf.content import load
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.grading import exchanges, judging
-from helmbench_hf.grading import run as grading
-from helmbench_hf.grading.judging import judge_run
-from helmbench_hf.matrix.expand import expand
+from helmbench_hf.judging import grade as grading
+from helmbench_hf.judging.grade import judge_run
 from helmbench_hf.records import Case
-from helmbench_hf.run_folder import RunFolder
-from tests.grading import runs
+from helmbench_hf.runs import completions
+from helmbench_hf.runs.folder import RunFolder
+from helmbench_hf.tasks.expand import expand
+from tests.judging import runs
 from tests.support.calibration import letters, right
 from tests.support.fake_engine import FakeEngine
 
@@ -50,9 +50,9 @@ def folders(tiny: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     # one scenario stands for all
     tiny = dataclasses.replace(tiny, scoring=tiny.scoring.model_copy(update={"minimum_coverage": 1e-9}))
     cases = [case for case in expand(tiny) if case.scenario == "P1-B5-S1"]
-    for module in (load, exchanges, judging, grading):
+    for module in (load, completions, grading):
         monkeypatch.setattr(module, "default_benchmark", lambda: tiny)
-    monkeypatch.setattr(exchanges, "load_cases", lambda *_: runs.case_set(cases, tiny.file.version))
+    monkeypatch.setattr(completions, "load_cases", lambda *_: runs.case_set(cases, tiny.file.version))
     found = []
     for name in ("one", "two", "same"):
         folder = RunFolder(tmp_path / name)
@@ -144,7 +144,7 @@ def test_scores_older_than_the_journals_are_said_to_be(folders: list[Path]) -> N
 def test_what_cannot_be_studied_is_a_sentence(folders: list[Path], tmp_path: Path) -> None:
     assert "needs two runs or more" in helmbench("study", folders[0], code=1)
     assert "two runs have the same name" in helmbench("study", folders[0], folders[0], code=1)
-    assert "score every run first" in helmbench("study", folders[0], tmp_path / "absent", code=1)
+    assert "Score the run first: `helmbench score`" in helmbench("study", folders[0], tmp_path / "absent", code=1)
     helmbench("score", "--run", folders[1], "--panel", "worst")
     assert "different panels" in helmbench("study", *folders, code=1)
     assert "different panels" in helmbench("compare", *folders[:2], code=1)

@@ -1,10 +1,11 @@
-"""Building: the same twice, readable by `datasets`, and never over something that is not ours."""
+"""Building: the same twice, from a clean commit, readable by `datasets` and mlcroissant, never over something else."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,52 +17,45 @@ import yaml
 
 import build_dataset
 from helmbench_hf.content.load import Benchmark, load_benchmark
-from helmbench_hf.dataset.build import Built, build, tabulate
+from helmbench_hf.dataset.build import Built, SourceError, arrow_types, build, build_inputs, clean_commit, tabulate
+from helmbench_hf.dataset.croissant import RAI
 from helmbench_hf.dataset.rows import CASE_CONFIGS, COMPONENT_CONFIGS, SPLIT_CONFIGS, content_sha256
-from tests.support.tree import HIDDEN, TODAY, Tree, plant
+from tests.support.tree import HIDDEN, TODAY, Tree
 
-CONFIGS = {*CASE_CONFIGS, *COMPONENT_CONFIGS} - {"calibration"}  # the tiny tree has none; test_calibration.py reads the real one
-INT, FLOAT, BOOL, STRING, LIST = "int32", "float64", "bool", "string", ["string"]
-CASE_FEATURES = {
+CONFIGS = {*CASE_CONFIGS, *COMPONENT_CONFIGS} - {"calibration"}  # the tiny tree has none
+INT, FLOAT, BOOL, STRING, LIST = "int32", "double", "bool", "string", "list<item: string>"
+CASE_COLUMNS = {
     "code": STRING, "pillar": STRING, "behavior": STRING, "scenario": STRING, "scenario_slug": STRING, "mode": STRING,
     "condition": STRING, "condition_slug": STRING, "persona": STRING, "safety_level": STRING, "user": STRING, "person": STRING,
     "notes_level": INT, "country": STRING, "perturbation": STRING, "meaning": STRING, "member": STRING, "pair": STRING,
     "twin": STRING, "twin_open": STRING, "twin_fluent": STRING, "message_severity": INT, "severity": INT, "weight": FLOAT,
     "gold": STRING, "signal": STRING, "cue": STRING, "register": STRING, "crisis_category": STRING, "extra_category": STRING,
     "control_present": BOOL, "trust_dimensions": LIST, "tier": STRING, "split": STRING, "contains_method_query": BOOL,
-    "system": STRING, "turns": LIST, "response_schema": STRING, "max_tokens": INT, "grading": STRING, "license": STRING,
-    "canary": STRING, "version": STRING,
+    "system": STRING, "turns": LIST, "response_schema": STRING, "max_tokens": INT, "grading": STRING, "parts": STRING,
+    "license": STRING, "canary": STRING, "version": STRING,
 }  # fmt: skip
-
-
-def hashes(built: Built) -> dict[str, Any]:
-    configs = built.manifest["configs"]
-    return {config: {split: entry["sha256"] for split, entry in splits.items()} for config, splits in configs.items()}
 
 
 def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def test_two_builds_are_the_same(built: tuple[Path, Built], tmp_path: Path) -> None:
-    """The second from another folder, read anew."""
-    again = build(load_benchmark(plant(tmp_path / "authored").root), tmp_path / "out")
-    assert again.manifest == built[1].manifest
-    assert again.rows == built[1].rows
-    assert files(tmp_path / "out") == files(built[0])
+def front(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((folder / "README.md").read_text(encoding="utf-8").split("---\n", 2)[1])
+    return found
 
 
-def test_the_hashes_are_those_of_a_process_of_its_own(built: tuple[Path, Built], tree: Tree, tmp_path: Path) -> None:
-    """Another hash seed, another working folder, the script itself; what it prints is what it wrote."""
+def test_a_process_of_its_own_builds_the_same_files(built: tuple[Path, Built], tree: Tree, tmp_path: Path) -> None:
+    """Other hash seed, time zone and working folder; what the script prints is what it wrote."""
     script = Path(__file__).parents[2] / "build_dataset.py"
     command = [sys.executable, str(script), "--content", str(tree.root), "--out", "made/here", "--today", str(TODAY)]
     elsewhere = {**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "LC_ALL": "C"}
     done = subprocess.run(command, cwd=tmp_path, env=elsewhere, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    printed = {(line.split()[0], line.split()[1]): line.split()[-1] for line in done.stdout.splitlines()[:-1]}
-    assert printed == {(config, split): value for config, found in hashes(built[1]).items() for split, value in found.items()}
+    *printed, last = done.stdout.splitlines()
+    assert [line.split()[::4] for line in printed] == [[config, table.sha256] for config, _, table in built[1].manifest.tables]
+    assert last == "written to made/here"
     assert files(tmp_path / "made" / "here") == files(built[0])
-    assert done.stdout.splitlines()[-1] == "written to made/here"
 
 
 @pytest.mark.parametrize(
@@ -76,84 +70,66 @@ def test_the_hashes_are_those_of_a_process_of_its_own(built: tuple[Path, Built],
 )  # fmt: skip
 def test_any_change_of_content_changes_the_hash(file: str, old: str, new: str, tree: Tree, built: tuple[Path, Built]) -> None:
     tree.replace(file, old, new)
-    changed = tabulate(load_benchmark(tree.root))
-    rows = [row for split in changed["full"].values() for row in split]
-    assert content_sha256(rows) != content_sha256([row for split in built[1].rows["full"].values() for row in split])
+    changed, before = (rows["full"] for rows in (tabulate(load_benchmark(tree.root)), built[1].rows))
+    assert [content_sha256(rows) for rows in changed.values()] != [content_sha256(rows) for rows in before.values()]
 
 
 def test_the_manifest_says_what_is_on_disk(built: tuple[Path, Built], tiny: Benchmark) -> None:
     folder, made = built
-    manifest = json.loads((folder / "manifest.json").read_text())
-    assert manifest == made.manifest
-    assert (manifest["name"], manifest["version"], manifest["canary"]) == (tiny.file.name, tiny.file.version, tiny.file.canary)
-    assert set(manifest["configs"]) == CONFIGS
-    named = set()
-    for config, splits in manifest["configs"].items():
-        assert set(splits) == ({"test", "heldout"} if config in SPLIT_CONFIGS else {"test"})
-        for split, entry in splits.items():
-            table = parquet.read_table(folder / entry["file"])
-            rows = table.to_pylist()
-            assert (len(rows), content_sha256(rows)) == (entry["rows"], entry["sha256"])
-            found = {field.name: str(field.type).replace("element:", "item:") for field in table.schema}
-            assert found == manifest["columns"][config]
-            assert all(row["canary"] == tiny.file.canary for row in rows)
-            assert config not in SPLIT_CONFIGS or {row["split"] for row in rows} == {split}
-            named.add(entry["file"])
+    manifest = made.manifest
+    assert json.loads((folder / "manifest.json").read_text()) == manifest.model_dump(exclude_defaults=True)
+    assert (manifest.name, manifest.version, manifest.canary) == (tiny.file.name, tiny.file.version, tiny.file.canary)
+    assert set(manifest.configs) == CONFIGS
+    for config, split, table in manifest.tables:
+        found = parquet.read_table(folder / table.file)
+        rows = found.to_pylist()
+        assert (len(rows), content_sha256(rows)) == (table.rows, table.sha256)
+        assert {field.name: str(field.type).replace("element:", "item:") for field in found.schema} == manifest.columns[config]
+        assert {row["canary"] for row in rows} == {tiny.file.canary}
+        assert {row["split"] for row in rows} == {split} if config in SPLIT_CONFIGS else split == "test"
+        assert manifest.columns[config] == CASE_COLUMNS or config not in CASE_CONFIGS
     others = {"manifest.json", "README.md", "CHANGELOG.md", "LICENSE", "croissant.json"}
-    assert set(files(folder)) == named | others
+    assert set(files(folder)) == {table.file for _, _, table in manifest.tables} | others
 
 
-def plain(feature: Any) -> Any:
-    inner = getattr(feature, "feature", None)
-    return [plain(inner)] if inner is not None else feature.dtype
-
-
-@pytest.mark.parametrize("config", sorted(CONFIGS))
-def test_every_config_loads_with_datasets(
-    config: str, built: tuple[Path, Built], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_every_config_loads_with_datasets_and_core_is_the_default(
+    built: tuple[Path, Built], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     datasets = pytest.importorskip("datasets")
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     datasets.disable_progress_bars()
     folder, made = built
-    loaded = datasets.load_dataset(str(folder), config, cache_dir=str(tmp_path))
-    sizes = {split: len(rows) for split, rows in made.rows[config].items()}
-    assert {split: len(table) for split, table in loaded.items()} == sizes
-    for split, table in loaded.items():
-        assert content_sha256(table.to_list()) == made.manifest["configs"][config][split]["sha256"]
-        found = {name: plain(feature) for name, feature in table.features.items()}
-        kinds = {"double": "float64", "list<item: string>": LIST}
-        assert found == {name: kinds.get(kind, kind) for name, kind in made.manifest["columns"][config].items()}
-        if config in CASE_CONFIGS:
-            assert found == CASE_FEATURES
+    for config, splits in made.manifest.configs.items():
+        loaded = datasets.load_dataset(str(folder), config, cache_dir=str(tmp_path))
+        assert {split: content_sha256(found.to_list()) for split, found in loaded.items()} == {
+            split: table.sha256 for split, table in splits.items()
+        }
+        assert arrow_types(loaded["test"].features) == made.manifest.columns[config]
+    default = datasets.load_dataset(str(folder), cache_dir=str(tmp_path), split="heldout")
+    assert default["code"][:] == [row["code"] for row in made.rows["core"]["heldout"]]
 
 
-def test_the_default_config_is_core(built: tuple[Path, Built], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    datasets = pytest.importorskip("datasets")
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-    datasets.disable_progress_bars()
-    loaded = datasets.load_dataset(str(built[0]), cache_dir=str(tmp_path), split="heldout")
-    assert loaded["code"][:] == [row["code"] for row in built[1].rows["core"]["heldout"]]
+def test_the_metadata_of_the_card_is_what_was_built(built: tuple[Path, Built]) -> None:
+    from datasets import Features
+    from datasets.info import DatasetInfosDict
+    from huggingface_hub import DatasetCard
 
-
-def test_the_front_matter_of_the_card(built: tuple[Path, Built]) -> None:
     folder, made = built
-    text = (folder / "README.md").read_text()
-    _, front, body = text.split("---\n", 2)
-    card = yaml.safe_load(front)
-    assert card["license"] == "cc-by-4.0"
-    assert [entry["config_name"] for entry in card["configs"] if entry.get("default")] == ["core"]
-    assert {entry["config_name"] for entry in card["configs"]} == CONFIGS
-    for entry in card["configs"]:
-        listed = {item["split"]: item["path"] for item in entry["data_files"]}
-        assert listed == {split: part["file"] for split, part in made.manifest["configs"][entry["config_name"]].items()}
-        assert entry["version"] == "0.0.1"
-    assert card["size_categories"] == ["n<1K"]
-    assert made.manifest["canary"] in body
-    assert "unreviewed" in body
-    assert "not clinically validated" in body
-    assert "{{" not in text
-    assert "{%" not in text
+    card = front(folder)
+    assert DatasetCard.load(folder / "README.md").data.to_dict() == card
+    wanted = {"language", "language_details", "multilinguality", "license", "pretty_name", "size_categories", "task_categories"}
+    wanted |= {"task_ids", "annotations_creators", "language_creators", "source_datasets", "tags", "configs", "dataset_info"}
+    assert set(card) == wanted
+    assert (card["license"], card["size_categories"]) == ("cc-by-4.0", ["n<1K"])
+    listed = {each["config_name"]: {item["split"]: item["path"] for item in each["data_files"]} for each in card["configs"]}
+    assert listed == {name: {s: table.file for s, table in splits.items()} for name, splits in made.manifest.configs.items()}
+    assert {each["version"] for each in card["configs"]} == {"0.0.1"}
+    infos = DatasetInfosDict.from_directory(str(folder))
+    for config, splits in made.manifest.configs.items():
+        info = infos[config]
+        assert {name: split.num_examples for name, split in info.splits.items()} == {k: table.rows for k, table in splits.items()}
+        assert info.download_size == sum((folder / table.file).stat().st_size for table in splits.values())
+        assert info.features == Features.from_arrow_schema(parquet.read_schema(folder / splits["test"].file))
 
 
 def test_the_tables_of_the_card_are_counted_from_the_rows(built: tuple[Path, Built], tiny: Benchmark) -> None:
@@ -163,62 +139,150 @@ def test_the_tables_of_the_card_are_counted_from_the_rows(built: tuple[Path, Bui
     assert [code for code, _, _ in found] == [loaded.scenario.code for loaded in tiny.scenarios]
     for index, config in ((1, "core"), (2, "full")):
         assert sum(int(row[index]) for row in found) == sum(len(rows) for rows in made.rows[config].values())
-    for config, splits in made.manifest["configs"].items():
-        for split, entry in splits.items():
-            assert f"| `{config}` | {split} | {entry['rows']} | `{entry['sha256'][:16]}` |" in body
+    for config, split, table in made.manifest.tables:
+        assert f"| `{config}` | {split} | {table.rows} | `{table.sha256[:16]}` |" in body
     registers = re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \|$", body, re.M)
     assert registers == [("fluent", "11", "9", "2"), ("second_language", "1", "1", "0")]
+    assert "{{" not in body
+    assert "{%" not in body
 
 
-def test_a_second_build_replaces_the_first_whole(tiny: Benchmark, tmp_path: Path) -> None:
+def test_the_card_says_what_a_reader_must_know(real_built: tuple[Path, Built], real: Benchmark) -> None:
+    text = (real_built[0] / "README.md").read_text(encoding="utf-8")
+    body = text.split("---\n", 2)[2]
+    note = body[: body.index("## Use")]
+    assert body.index("Content note") < body.index("measures how a language model")
+    line = next(each for each in real.countries["US"].services if each.kind == "crisis_line")
+    for said in (f"United States: {line.name}, 988 (checked {line.checked})", "findahelpline.com", "not clinically validated"):
+        assert said in note
+    for heading in ("Motivation", "Composition", "Collection", "Preprocessing, labeling", "Uses", "Distribution", "Maintenance"):
+        assert f"- *{heading}*: " in body
+    for section in ("Design decisions where", "Bias, risks, limits", "Datasheet", "Versions", "Citation"):
+        assert f"\n## {section}" in body
+    version = re.escape(real.file.version)
+    assert f'  version = "{real.file.version}",' in body
+    assert re.search(rf"^- {version} \(\d{{4}}-\d\d-\d\d\), tag `v{version}`$", body, re.M)
+    assert real.file.canary in body
+    assert "extra_gated" not in text
+    assert "Private holdout" not in text
+
+
+def test_a_gated_card_has_an_access_form_and_a_private_one_says_so(tree: Tree, built: tuple[Path, Built], tmp_path: Path) -> None:
+    build(load_benchmark(tree.root), tmp_path / "out", gated=True)
+    gated, plain = front(tmp_path / "out"), front(built[0])
+    form = {"extra_gated_heading", "extra_gated_prompt", "extra_gated_fields", "extra_gated_button_content"}
+    assert {key: value for key, value in gated.items() if key not in form} == plain
+    kinds = {kind if isinstance(kind, str) else kind["type"] for kind in gated["extra_gated_fields"].values()}
+    assert kinds == {"text", "checkbox", "select"}
+    tree.replace("benchmark.yaml", "seed: 7", "seed: 7\nprivate: true")
+    build(load_benchmark(tree.root), tmp_path / "out")
+    assert "**Private holdout.**" in (tmp_path / "out" / "README.md").read_text()
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["private"] is True
+
+
+def test_croissant_is_valid_gives_the_rows_and_refuses_a_changed_file(built: tuple[Path, Built], tmp_path: Path) -> None:
+    croissant = pytest.importorskip("mlcroissant")
+    folder = Path(shutil.copytree(built[0], tmp_path / "copy"))
+    dataset = croissant.Dataset(folder / "croissant.json")
+    assert not dataset.metadata.ctx.issues.errors
+    assert not dataset.metadata.ctx.issues.warnings
+    written = json.loads((folder / "croissant.json").read_text())
+    assert {key.removeprefix("rai:"): value for key, value in written.items() if key.startswith("rai:")} == RAI
+    assert dataset.metadata.data_limitations == [RAI["dataLimitations"]]
+    wanted = [(row["text"], row["sources"]) for row in built[1].rows["crisis_taxonomy"]["test"]]
+    records = list(dataset.records("crisis_taxonomy_test"))
+    name = "crisis_taxonomy_test"
+    assert [(each[f"{name}/text"].decode(), [s.decode() for s in each[f"{name}/sources"]]) for each in records] == wanted
+    path = folder / "data/crisis_taxonomy/test-00000-of-00001.parquet"
+    raw = path.read_bytes()
+    path.write_bytes(raw[:200] + bytes([raw[200] ^ 0xFF]) + raw[201:])
+    with pytest.raises(Exception, match=r"Download\(file/crisis_taxonomy/test\)"):
+        list(croissant.Dataset(folder / "croissant.json").records("crisis_taxonomy_test"))
+
+
+def test_a_build_replaces_the_last_one_entirely_or_not_at_all(
+    tiny: Benchmark, built: tuple[Path, Built], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
+    out.mkdir()
     build(tiny, out)
     (out / "data" / "core" / "old.parquet").write_bytes(b"old")
     build(tiny, out)
-    assert not (out / "data" / "core" / "old.parquet").exists()
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-@pytest.mark.parametrize("name", ["thesis.txt", "manifest.json"])
-def test_a_folder_that_is_not_ours_is_left_alone(name: str, tiny: Benchmark, tmp_path: Path) -> None:
-    """A web app has a manifest.json too."""
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / name).write_text('{"name": "My app", "icons": []}')
-    (out / "other.txt").write_text("kept")
-    with pytest.raises(FileExistsError, match="choose another --out"):
-        build(tiny, out)
-    assert {path.name for path in out.iterdir()} == {name, "other.txt"}
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-def test_a_file_in_place_of_the_folder_is_left_alone(
-    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "out").write_text("kept")
-    given = ["--content", str(tree.root), "--out", str(tmp_path / "out"), "--today", str(TODAY)]
-    monkeypatch.setattr("sys.argv", ["build_dataset.py", *given])
-    assert build_dataset.main() == 1
-    assert "choose another --out" in capsys.readouterr().err
-    assert (tmp_path / "out").read_text() == "kept"
-
-
-def test_an_empty_folder_is_taken(tiny: Benchmark, tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    build(tiny, tmp_path / "out")
-    assert (tmp_path / "out" / "README.md").is_file()
-
-
-def test_a_build_that_fails_leaves_the_last_one(tiny: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out = tmp_path / "out"
-    build(tiny, out)
-    before = files(out)
+    assert files(out) == files(built[0])
 
     def broken(*_: Any, **__: Any) -> str:
         raise RuntimeError("no card")
 
-    monkeypatch.setattr("helmbench_hf.dataset.card.card_text", broken)
+    monkeypatch.setattr("helmbench_hf.dataset.build.card_text", broken)
     with pytest.raises(RuntimeError, match="no card"):
         build(tiny, out)
-    assert files(out) == before
+    assert files(out) == files(built[0])
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("name", ["thesis.txt", "manifest.json", ""])
+def test_what_is_no_dataset_is_left_alone(
+    name: str, tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A web app has a manifest.json too; where there is no name, a file is in place of the folder."""
+    out = tmp_path / "out"
+    if name:
+        out.mkdir()
+        (out / "other.txt").write_text("kept")
+    (out / name if name else out).write_text('{"name": "My app", "icons": []}')
+    before = files(tmp_path)
+    given = ["--content", str(tree.root), "--out", str(out), "--today", str(TODAY)]
+    monkeypatch.setattr("sys.argv", ["build_dataset.py", *given])
+    assert build_dataset.main() == 1
+    assert "choose another --out" in capsys.readouterr().err
+    assert files(tmp_path) == before
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main")
+    return subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout with content, code, and something else."""
+    root = tmp_path / "checkout"
+    for name in ("content/a.yaml", "content/b.yaml", "code/c.py", "notes/n.txt"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(name)
+    (root / ".gitignore").write_text("*.secret\n__pycache__/\n")
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "all")
+    return root
+
+
+def test_a_clean_tree_gives_its_commit(checkout: Path) -> None:
+    (checkout / "notes/n.txt").write_text("changed, and no part of the dataset")
+    (checkout / "code/__pycache__").mkdir()
+    (checkout / "code/__pycache__/c.pyc").write_bytes(b"")
+    assert clean_commit([checkout / "content", checkout / "code"]) == git(checkout, "rev-parse", "HEAD")
+    inputs = [path.name for path in build_inputs(checkout)]
+    assert inputs == ["checkout", "helmbench_hf", "build_dataset.py", "dataset_card.md", "CHANGELOG.md", "LICENSE-CONTENT"]
+
+
+@pytest.mark.parametrize("name", ["content/a.yaml", "content/new.yaml", "content/ignored.secret", "code/c.py", "content/b.yaml"])
+@pytest.mark.parametrize("staged", [False, True])
+def test_what_no_commit_holds_is_refused_by_name(name: str, staged: bool, checkout: Path) -> None:
+    if name == "content/b.yaml":
+        (checkout / name).unlink()
+    else:
+        (checkout / name).write_text("changed")
+    if staged:
+        git(checkout, "add", "-A", "-f")
+    with pytest.raises(SourceError, match=name.rpartition("/")[2]):
+        clean_commit([checkout / "content", checkout / "code"])
+
+
+def test_a_folder_without_a_commit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    with pytest.raises(SourceError, match="in no git checkout with a commit"):
+        clean_commit([tmp_path])
+    git(tmp_path, "init", "-q")
+    with pytest.raises(SourceError, match="in no git checkout with a commit"):
+        clean_commit([tmp_path])

@@ -1,58 +1,63 @@
-"""Publishing to a Hub on the loopback: one commit, read back, then the tag; and everything that stands against it."""
+"""Publishing to a Hub on the loopback and loading from it: one commit, read back, then the tag; and what forbids a release.
+
+The first part runs in this process. The second runs the script and `load_cases` in processes of their own, with real clients.
+"""
 
 from __future__ import annotations
 
-import dataclasses
+import hashlib
 import json
+import re
 import shutil
+import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from huggingface_hub import CommitOperationAdd
 
-from helmbench_hf.content.load import Benchmark, load_benchmark
+from helmbench_hf.content.load import load_benchmark
 from helmbench_hf.dataset import publish as publishing
-from helmbench_hf.dataset.build import Built, build
+from helmbench_hf.dataset.build import Built, build, check_reload
 from helmbench_hf.dataset.load import DatasetError
 from helmbench_hf.dataset.publish import PublishError, Release, prepare, publish, redacted
-from tests.support.hub import OTHER, OWNER, TOKENS, Fault, Hub
-from tests.support.hub_repos import Repo
-from tests.support.tree import HIDDEN, Tree
+from tests.dataset.test_build import git
+from tests.support.hub import CDN, OTHER, OWNER, TOKENS, Fault, Hub, Repo
+from tests.support.tree import HIDDEN, TODAY, Tree, plant
 
 REPO = "helmbench/v1"
 
 
-RELOAD = publishing.check_reload
-
-
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading back with `datasets` takes longer than all the rest; tests of a damaged folder do it, and test_hub_load.py."""
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loading with `datasets` takes longer than all the rest; the second part does it."""
     monkeypatch.setattr(publishing, "PAUSE", 0.0)
     monkeypatch.setattr(publishing, "check_reload", lambda *_: None)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
 
 
 @pytest.fixture
-def repo(hub: Hub) -> Repo:
+def repo(hub: Hub, quick: None) -> Repo:
     return hub.repo(REPO)
 
 
 @pytest.fixture
-def first(built: tuple[Path, Built]) -> Release:
+def first(built: tuple[Path, Built], quick: None) -> Release:
     return Release(built[0], REPO, "v0.0.1", "c0ffee")
 
 
 def push(hub: Hub, release: Release, user: str | None = OWNER) -> str:
     api = hub.api(user)
-    return publish(api, release, *prepare(api, release))
+    return publish(api, release, prepare(api, release))
 
 
-def next_release(tree: Tree, out: Path, **changes: Any) -> Release:
-    """The same content as version 0.0.2."""
+def next_release(tree: Tree, out: Path, fewer: bool = False, **changes: Any) -> Release:
+    """Version 0.0.2, with the same content or without a condition."""
     tree.replace("benchmark.yaml", "version: 0.0.1", "version: 0.0.2")
+    if fewer:
+        tree.replace(f"{HIDDEN}/scenario.yaml", "conditions: [C1, C4, C5]", "conditions: [C1, C4]")
     build(load_benchmark(tree.root), out)
     return Release(out, REPO, "v0.0.2", "decaf", **changes)
 
@@ -61,99 +66,65 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def theirs(hub: Hub, path: str, body: bytes) -> str:
+    """A commit of somebody else."""
+    made = hub.api().create_commit(REPO, [CommitOperationAdd(path, body)], commit_message="theirs", repo_type="dataset")
+    return str(made.oid)
+
+
 @pytest.mark.parametrize("lfs", [False, True])
 def test_a_release_is_one_commit_of_the_folder_and_a_tag_on_it(lfs: bool, hub: Hub, first: Release) -> None:
     repo = hub.repo(REPO, lfs=lfs)
     sha = push(hub, first)
     assert {name: body for name, body in repo.files.items() if name != ".gitattributes"} == contents(first.folder)
     assert [commit.title for commit in repo.log] == ["Tiny v0.0.1", "initial commit"]
-    assert repo.tags == {"v0.0.1": sha}
-    assert repo.refs["refs/heads/main"] == sha
-    manifest = json.loads((first.folder / "manifest.json").read_text())
+    assert (repo.tags, repo.refs["refs/heads/main"]) == ({"v0.0.1": sha}, sha)
     text = repo.log[0].description
     assert text.startswith("Built from commit c0ffee.\n")
-    for config, splits in manifest["configs"].items():
-        for split, entry in splits.items():
-            assert f"{config} {split}: {entry['rows']} rows, {entry['sha256']}" in text
+    for config, splits in json.loads((first.folder / "manifest.json").read_text())["configs"].items():
+        assert all(f"{config} {split}: {entry['rows']} rows, {entry['sha256']}" in text for split, entry in splits.items())
 
 
-def test_a_second_release_changes_what_changed_and_deletes_what_is_stale(
+def test_a_second_release_deletes_what_is_stale_and_says_what_changes(
     hub: Hub, repo: Repo, first: Release, tree: Tree, tmp_path: Path
 ) -> None:
     before = push(hub, first)
-    operation = CommitOperationAdd("data/old/test.parquet", b"old")
-    hub.api().create_commit(REPO, [operation], commit_message="stray", repo_type="dataset")
-    second = next_release(tree, tmp_path / "out")
-    sha = push(hub, second)
+    theirs(hub, "data/old/test.parquet", b"old")
+    second = next_release(tree, tmp_path / "out", fewer=True, allow_fewer="C5 was a mistake")
+    difference = prepare(hub.api(), second)
+    assert difference.head == repo.refs["refs/heads/main"]
+    assert (difference.added, difference.deleted) == ((), ("data/old/test.parquet",))
+    assert "LICENSE" in difference.same
+    rows = [
+        json.loads((each.folder / "manifest.json").read_text())["configs"]["full"]["test"]["rows"] for each in (first, second)
+    ]
+    shown, removed = "\n".join(difference.lines()), difference.removed["full"]
+    assert f"full             test     {rows[0]} -> {rows[1]} rows, content changed" in shown
+    assert f"full: {len(removed)} codes removed: {removed[0]}" in shown
+    assert "~ manifest.json" in shown
+    assert all("-C5-" in code for code in removed)
+    assert "conditions" not in difference.removed
+    sha = publish(hub.api(), second, difference)
     assert {name: body for name, body in repo.files.items() if name != ".gitattributes"} == contents(second.folder)
     assert repo.tags == {"v0.0.1": before, "v0.0.2": sha}
-    assert len(repo.log) == 4
-    sent = hub.asked("POST", "/commit/main")[-1]
-    assert sent.host == "127.0.0.1"
-    unchanged = (first.folder / "LICENSE").read_bytes()
-    assert repo.files["LICENSE"] == unchanged
-
-
-def test_the_difference_names_files_rows_and_removed_codes(
-    hub: Hub, repo: Repo, first: Release, tree: Tree, tmp_path: Path
-) -> None:
-    push(hub, first)
-    second = dataclasses.replace(without_a_condition(tree, tmp_path / "out"), allow_fewer="C5 was a mistake")
-    head, commits = repo.refs["refs/heads/main"], len(repo.commits)
-    published, difference = prepare(hub.api(), second)
-    assert published.head == head
-    assert len(repo.commits) == commits
-    shown = "\n".join(difference.lines())
-    assert difference.added == ()
-    assert difference.deleted == ()
-    assert "~ manifest.json" in shown
-    assert "LICENSE" in difference.same
-    manifests = [json.loads((each.folder / "manifest.json").read_text()) for each in (first, second)]
-    rows = [manifest["configs"]["full"]["test"]["rows"] for manifest in manifests]
-    assert rows[1] < rows[0]
-    assert f"full             test     {rows[0]} -> {rows[1]} rows, content changed" in shown
-    removed = difference.removed["full"]
-    assert removed
-    assert all("-C5-" in code for code in removed)
-    assert f"full: {len(removed)} codes removed: {removed[0]}" in shown
-    assert "conditions" not in difference.removed
-    push(hub, second)
     assert repo.log[0].description.endswith("\n\nFewer rows: C5 was a mistake")
 
 
-def without_a_condition(tree: Tree, out: Path) -> Release:
-    tree.replace(f"{HIDDEN}/scenario.yaml", "conditions: [C1, C4, C5]", "conditions: [C1, C4]")
-    return next_release(tree, out)
-
-
-@pytest.mark.parametrize("reason", [None, "", "  "])
+@pytest.mark.parametrize("reason", [None, "  "])
 def test_fewer_rows_need_a_reason(reason: str | None, hub: Hub, repo: Repo, first: Release, tree: Tree, tmp_path: Path) -> None:
     push(hub, first)
-    release = dataclasses.replace(without_a_condition(tree, tmp_path / "out"), allow_fewer=reason)
     with pytest.raises(PublishError, match=r"full +test +\d+ -> \d+ rows.*--allow-fewer"):
-        prepare(hub.api(), release)
+        prepare(hub.api(), next_release(tree, tmp_path / "out", fewer=True, allow_fewer=reason))
     assert set(repo.tags) == {"v0.0.1"}
 
 
-@pytest.mark.parametrize(
-    ("tag", "says"),
-    [
-        ("0.0.1", "no tag of a version"), ("v0.0", "no tag of a version"), ("v0.0.1\n", "no tag of a version"),
-        ("v0.0.01", "no tag of a version"), ("v0.0.1-rc1", "no tag of a version"), ("main", "no tag of a version"),
-        ("v0.0.2", "version 0.0.1 and the tag v0.0.2"), (TOKENS[OWNER], "no tag of a version"),
-    ],
-)  # fmt: skip
-def test_a_tag_that_is_not_the_versions_is_refused(tag: str, says: str, hub: Hub, repo: Repo, first: Release) -> None:
+@pytest.mark.parametrize("tag", ["0.0.1", "v0.0", "v0.0.1\n", "v0.0.01", "v0.0.1-rc1", "main", "v0.0.2", TOKENS[OWNER]])
+def test_a_tag_that_is_not_the_versions_is_refused(tag: str, hub: Hub, repo: Repo, first: Release) -> None:
+    says = "version 0.0.1 and the tag v0.0.2" if tag == "v0.0.2" else "no tag of a version"
     with pytest.raises(PublishError, match=says) as refused:
-        prepare(hub.api(), dataclasses.replace(first, tag=tag))
+        prepare(hub.api(), replace(first, tag=tag))
     assert TOKENS[OWNER] not in str(refused.value)
     assert len(repo.log) == 1
-
-
-def test_a_tagged_version_is_never_changed(hub: Hub, repo: Repo, first: Release) -> None:
-    push(hub, first)
-    with pytest.raises(PublishError, match=r"has a tag v0\.0\.1 already"):
-        prepare(hub.api(), first)
 
 
 def torn(folder: Path) -> None:
@@ -161,34 +132,46 @@ def torn(folder: Path) -> None:
     path.write_bytes(path.read_bytes()[:-50])
 
 
-def other_rows(folder: Path) -> None:
-    path = folder / "manifest.json"
-    path.write_text(path.read_text().replace('"rows": ', '"rows": 1', 1))
+def replaced(file: str, old: str, new: str) -> Callable[[Path], Any]:
+    return lambda folder: (folder / file).write_text((folder / file).read_text().replace(old, new, 1))
 
 
-def card_of_another_split(folder: Path) -> None:
-    path = folder / "README.md"
-    path.write_text(path.read_text().replace("path: data/core/heldout-", "path: data/core/test-", 1))
-
-
-@pytest.mark.parametrize("damage", [torn, other_rows, card_of_another_split])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        torn,
+        replaced("manifest.json", '"rows": ', '"rows": 1'),
+        replaced("README.md", "path: data/core/heldout-", "path: data/core/test-"),
+        replaced("README.md", "name: severity\n    dtype: int32", "name: severity\n    dtype: int64"),
+    ],
+)
 def test_a_folder_that_does_not_reload_is_not_published(
-    damage: Callable[[Path], None], hub: Hub, repo: Repo, first: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    damage: Callable[[Path], Any], hub: Hub, repo: Repo, first: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(publishing, "check_reload", RELOAD)
+    monkeypatch.setattr(publishing, "check_reload", check_reload)
     folder = Path(shutil.copytree(first.folder, tmp_path / "damaged"))
+    before = contents(folder)
     damage(folder)
+    assert contents(folder) != before
     with pytest.raises(DatasetError):
-        prepare(hub.api(), dataclasses.replace(first, folder=folder))
+        prepare(hub.api(), replace(first, folder=folder))
     assert {request.method for request in hub.requests} <= {"GET", "HEAD"}
 
 
-def test_another_dataset_is_not_overwritten(hub: Hub, repo: Repo, first: Release) -> None:
-    manifest = json.dumps({"name": "Tiny", "canary": "ANOTHER", "configs": {}}).encode()
-    for path, body, says in (("thesis.txt", b"kept", "holds other files"), ("manifest.json", manifest, "another dataset")):
-        hub.api().create_commit(REPO, [CommitOperationAdd(path, body)], commit_message="theirs", repo_type="dataset")
+def test_a_tagged_version_is_never_changed_and_another_dataset_never_overwritten(hub: Hub, repo: Repo, first: Release) -> None:
+    manifest = json.loads((first.folder / "manifest.json").read_text())
+    for path, body, says in (
+        ("thesis.txt", b"kept", "holds other files"),
+        ("manifest.json", b"{", "fix the repository by hand first"),
+        ("manifest.json", json.dumps(manifest).encode(), "which is not there; fix the repository by hand first"),
+        ("manifest.json", json.dumps(manifest | {"canary": "ANOTHER"}).encode(), "another dataset"),
+    ):
+        theirs(hub, path, body)
         with pytest.raises(PublishError, match=says):
             prepare(hub.api(), first)
+    repo.tags["v0.0.1"] = repo.refs["refs/heads/main"]
+    with pytest.raises(PublishError, match=r"has a tag v0\.0\.1 already"):
+        prepare(hub.api(), first)
 
 
 def test_who_may_not_write_is_told_so_without_a_token(hub: Hub, repo: Repo, first: Release) -> None:
@@ -198,9 +181,10 @@ def test_who_may_not_write_is_told_so_without_a_token(hub: Hub, repo: Repo, firs
     with pytest.raises(PublishError, match="there is no token"):
         push(hub, first, None)
     with pytest.raises(PublishError, match="hf repos create"):
-        prepare(hub.api(), dataclasses.replace(first, repo="helmbench/v9"))
-    assert len(repo.log) == 1
-    assert not repo.tags
+        prepare(hub.api(), replace(first, repo="helmbench/v9"))
+    assert (len(repo.log), repo.tags) == (1, {})
+    assert redacted("a hf_abcdefghijkl b") == "a hf_... b"
+    assert redacted(f"Bearer {TOKENS[OWNER]}", hub.api()) == "Bearer hf_..."
 
 
 @pytest.mark.parametrize(("path", "done"), [("/commit/", True), ("/commit/", False), ("/tag/", True), ("/tag/", False)])
@@ -210,11 +194,10 @@ def test_a_lost_reply_and_a_busy_server_lead_to_one_commit_and_one_tag(
     hub.faults.append(Fault("POST", path, done))
     sha = push(hub, first)
     assert not hub.faults[0].times
-    assert len(repo.log) == 2
-    assert repo.tags == {"v0.0.1": sha}
+    assert (len(repo.log), repo.tags) == (2, {"v0.0.1": sha})
 
 
-def test_a_server_that_stays_away_is_given_up_and_the_next_try_goes_on(hub: Hub, repo: Repo, first: Release) -> None:
+def test_a_server_that_stays_away_is_given_up_and_the_next_try_resumes(hub: Hub, repo: Repo, first: Release) -> None:
     hub.faults.append(Fault("POST", "/tag/", False, times=publishing.TRIES))
     with pytest.raises(PublishError, match=r"the tag v0\.0\.1 on .* failed"):
         push(hub, first)
@@ -224,34 +207,180 @@ def test_a_server_that_stays_away_is_given_up_and_the_next_try_goes_on(hub: Hub,
 
 
 def test_who_pushed_meanwhile_is_not_overwritten(hub: Hub, repo: Repo, first: Release) -> None:
-    api = hub.api()
-    published, difference = prepare(api, first)
-    theirs = api.create_commit(REPO, [CommitOperationAdd("a", b"a")], commit_message="theirs", repo_type="dataset").oid
+    difference = prepare(hub.api(), first)
+    head = theirs(hub, "a", b"a")
     with pytest.raises(PublishError, match="somebody else changed"):
-        publish(api, first, published, difference)
-    assert repo.refs["refs/heads/main"] == theirs
-    assert not repo.tags
+        publish(hub.api(), first, difference)
+    assert (repo.refs["refs/heads/main"], repo.tags) == (head, {})
 
 
-def test_private_content_goes_to_a_private_repository_alone_and_when_asked(
+def test_private_content_goes_only_to_a_private_repository_and_only_when_asked(
     hub: Hub, repo: Repo, tree: Tree, tmp_path: Path
 ) -> None:
     tree.replace("benchmark.yaml", "seed: 7", "seed: 7\nprivate: true")
-    benchmark: Benchmark = load_benchmark(tree.root)
-    build(benchmark, tmp_path / "out")
-    release = Release(tmp_path / "out", REPO, "v0.0.1", "c0ffee")
-    with pytest.raises(PublishError, match="is private and is not pushed"):
-        prepare(hub.api(), release)
-    with pytest.raises(PublishError, match="is public and this content is private"):
-        prepare(hub.api(), dataclasses.replace(release, allow_private=True))
+    build(load_benchmark(tree.root), tmp_path / "out")
     secret = hub.repo("helmbench/secret", private=True)
-    with pytest.raises(PublishError, match="is not pushed"):
-        prepare(hub.api(), dataclasses.replace(release, repo="helmbench/secret"))
-    push(hub, dataclasses.replace(release, repo="helmbench/secret", allow_private=True))
-    assert set(secret.tags) == {"v0.0.1"}
-    assert len(repo.log) == 1
+    for name, allowed, says in (
+        (REPO, False, "is private and is not pushed"),
+        (REPO, True, "is public and this content is private"),
+        (secret.name, False, "is not pushed"),
+    ):
+        with pytest.raises(PublishError, match=says):
+            prepare(hub.api(), Release(tmp_path / "out", name, "v0.0.1", "c0ffee", allow_private=allowed))
+    push(hub, Release(tmp_path / "out", secret.name, "v0.0.1", "c0ffee", allow_private=True))
+    assert (set(secret.tags), len(repo.log)) == ({"v0.0.1"}, 1)
 
 
-def test_tokens_are_cut_out_of_what_is_shown(hub: Hub) -> None:
-    assert redacted("a hf_abcdefghijkl b") == "a hf_... b"
-    assert redacted(f"Bearer {TOKENS[OWNER]}", hub.api()) == "Bearer hf_..."
+BUILD = """
+import sys, build_dataset
+build_dataset.build_inputs = lambda content: [content]  # a developer's checkout has changes
+sys.argv = ["build_dataset.py", *{arguments!r}]
+sys.exit(build_dataset.main())
+"""
+LOAD = """
+import json, sys
+from helmbench_hf.dataset.load import DatasetError, load_cases
+try:
+    found = load_cases("full", {source!r}, {revision!r})
+    print(json.dumps([len(found.cases), found.identity.version, found.identity.source]))
+except DatasetError as error:
+    print(error, file=sys.stderr)
+    sys.exit(3)
+"""
+USERS = f"""
+import json
+from datasets import get_dataset_config_names, load_dataset
+from helmbench_hf.dataset.build import arrow_types
+found = {{}}
+for config in get_dataset_config_names({REPO!r}, revision="v0.0.1"):
+    loaded = load_dataset({REPO!r}, config, revision="v0.0.1")
+    found[config] = {{split: [t.num_rows, arrow_types(t.features), str(t.info.version)] for split, t in loaded.items()}}
+print(json.dumps([found, load_dataset({REPO!r}, revision="v0.0.1")["test"].num_rows]))
+"""
+
+
+def script(hub: Hub, home: Path, content: Path, *arguments: str, user: str | None = OWNER) -> subprocess.CompletedProcess[str]:
+    given = ["--content", str(content), "--today", str(TODAY), "--push", REPO, *arguments]
+    return hub.client(BUILD.format(arguments=given), home, user)
+
+
+def loads(hub: Hub, home: Path, revision: str, source: str = REPO, **options: Any) -> Any:
+    """Rows, version and source that a process of its own loads, or the sentence with which it refuses."""
+    done = hub.client(LOAD.format(source=source, revision=revision), home, **options)
+    assert done.returncode in {0, 3}, done.stderr
+    assert TOKENS[OWNER] not in done.stdout + done.stderr
+    return done.stderr if done.returncode else json.loads(done.stdout)
+
+
+def committed(tree: Tree) -> Path:
+    if not (tree.root / ".git").exists():
+        git(tree.root, "init", "-q")
+    git(tree.root, "add", "-A")
+    git(tree.root, "commit", "-qm", "content")
+    return tree.root
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A Hub that has versions 0.0.1 and 0.0.2, the second with fewer cases, and what the two pushes printed."""
+    home = tmp_path_factory.mktemp("publisher")
+    tree = plant(home / "content")
+    with Hub() as hub:
+        hub.repo(REPO)
+        said = [script(hub, home, committed(tree), "--tag", "v0.0.1")]
+        tree.replace("benchmark.yaml", "version: 0.0.1", "version: 0.0.2")
+        tree.replace(f"{HIDDEN}/scenario.yaml", "conditions: [C1, C4, C5]", "conditions: [C1, C4]")
+        said.append(script(hub, home, committed(tree), "--tag", "v0.0.2", "--allow-fewer", "C5 is gone"))
+        assert [done.returncode for done in said] == [0, 0], said
+        yield hub, said, tree
+        assert hub.hosts == {"127.0.0.1"}
+        assert {request.token for request in hub.requests} <= {None, TOKENS[OWNER], TOKENS[OTHER]}
+
+
+def wanted(hub: Hub, tag: str) -> list[Any]:
+    """What `loads` gives for a tag."""
+    repo = hub.repo(REPO)
+    tables = json.loads(repo.commits[repo.tags[tag]].files["manifest.json"])["configs"]["full"].values()
+    return [sum(table["rows"] for table in tables), tag[1:], f"{REPO}@{repo.tags[tag]}"]
+
+
+def test_the_script_publishes_and_says_what_it_did(published: Any) -> None:
+    hub, said, tree = published
+    repo = hub.repo(REPO)
+    assert (set(repo.tags), len(repo.log)) == ({"v0.0.1", "v0.0.2"}, 3)
+    assert said[1].stdout.splitlines()[-1] == f"published as v0.0.2: {hub.endpoint}/datasets/{REPO}/tree/{repo.tags['v0.0.2']}"
+    assert re.search(r"^full: \d+ codes removed: P1-B1-S1-C5-", said[1].stdout, re.M)
+    assert repo.log[0].description.startswith(f"Built from commit {git(tree.root, 'rev-parse', 'HEAD')}.")
+    assert not any(TOKENS[OWNER] in done.stdout + done.stderr for done in said)
+
+
+def test_a_dry_run_writes_nothing_and_a_refusal_is_a_sentence(published: Any, tmp_path: Path) -> None:
+    hub, _, tree = published
+    commits, asked = len(hub.repo(REPO).commits), len(hub.requests)
+    copy = plant(tmp_path / "content")
+    copy.replace("benchmark.yaml", "version: 0.0.1", "version: 0.0.3")
+    done = script(hub, tmp_path / "home", committed(copy), "--tag", "v0.0.3", "--dry-run", user=None)
+    assert done.stdout.splitlines()[-1] == "nothing was published (--dry-run)", done.stderr
+    assert "~ data/core/test-00000-of-00001.parquet" in done.stdout
+    copy.replace("benchmark.yaml", "seed: 7", "seed: 8")
+    for root, tag, says in ((tree.root, "v0.0.2", "tag v0.0.2 already"), (copy.root, "v0.0.3", "benchmark.yaml")):
+        done = script(hub, tmp_path / "home", root, "--tag", tag)
+        assert (done.returncode, says in done.stderr, "Traceback" in done.stderr) == (1, True, False), done.stderr
+    assert {each.method for each in hub.requests[asked:]} <= {"GET", "HEAD"}
+    assert len(hub.repo(REPO).commits) == commits
+
+
+def test_each_tag_gives_its_own_rows_online_offline_and_when_the_hub_is_away(published: Any, tmp_path: Path) -> None:
+    """Also the older one after the newer one, where `load_dataset` would give the newer rows."""
+    hub, _, _ = published
+    for offline, tags in ((False, ("v0.0.1", "v0.0.2")), (True, ("v0.0.2", "v0.0.1"))):
+        assert [loads(hub, tmp_path, tag, offline=offline) for tag in tags] == [wanted(hub, tag) for tag in tags]
+    for offline, revision in ((True, "v0.0.9"), (True, "main"), (False, "v0.0.9"), (True, "../v0.0.1")):
+        assert revision in loads(hub, tmp_path, revision, offline=offline)
+    hub.faults += [Fault("GET", "/revision/v0.0.1", False, times=50)]
+    assert loads(hub, tmp_path, "v0.0.1") == wanted(hub, "v0.0.1")
+    hub.faults.clear()
+    (file,) = (tmp_path / "hf").rglob(f"{hub.repo(REPO).tags['v0.0.1']}/data/full/test-*.parquet")
+    raw = bytearray(file.resolve().read_bytes())
+    raw[200] ^= 0xFF
+    file.resolve().write_bytes(bytes(raw))
+    assert "download it again" in loads(hub, tmp_path, "v0.0.1", offline=True)
+
+
+def test_a_moved_tag_and_a_folder_of_the_same_name_are_refused(published: Any, tmp_path: Path) -> None:
+    hub, _, _ = published
+    tags = hub.repo(REPO).tags
+    tags["v0.0.7"] = tags["v0.0.1"]
+    assert "holds version 0.0.1" in loads(hub, tmp_path, "v0.0.7")
+    del tags["v0.0.7"]
+    (tmp_path / REPO).mkdir(parents=True)
+    assert "hides the dataset of that name" in loads(hub, tmp_path, "v0.0.1", cwd=tmp_path)
+    assert loads(hub, tmp_path, "v0.0.1", f"hf://datasets/{REPO}", cwd=tmp_path) == wanted(hub, "v0.0.1")
+
+
+def test_load_dataset_reads_the_published_repository(published: Any, tmp_path: Path) -> None:
+    """As the card says, with the user's token set: every config by name, its schema, and the default."""
+    hub, _, _ = published
+    done = hub.client(USERS, tmp_path, OTHER, HF_UPDATE_DOWNLOAD_COUNTS="0")
+    assert done.returncode == 0, done.stderr
+    found, default = json.loads(done.stdout.splitlines()[-1])
+    said = json.loads(hub.repo(REPO).commits[hub.repo(REPO).tags["v0.0.1"]].files["manifest.json"])
+    assert found == {
+        config: {split: [table["rows"], said["columns"][config], "0.0.1"] for split, table in splits.items()}
+        for config, splits in said["configs"].items()
+    }
+    assert default == said["configs"]["core"]["test"]["rows"]
+
+
+def test_a_file_on_another_host_is_fetched_without_the_token(built: tuple[Path, Built], tmp_path: Path) -> None:
+    """Large files of the Hub come from a host to which it redirects."""
+    with Hub(lfs=True, cdn=True) as hub:
+        repo = hub.repo(REPO, private=True)
+        files = contents(built[0])
+        hub.objects |= {hashlib.sha256(content).hexdigest(): content for content in files.values()}
+        repo.tags["v0.0.1"] = repo.commit(repo.refs["refs/heads/main"], files, "files", "", OWNER)
+        assert loads(hub, tmp_path, "v0.0.1", user=OWNER) == wanted(hub, "v0.0.1")
+        assert hub.hosts == {"127.0.0.1", CDN}
+        assert {each.token for each in hub.requests if each.host == CDN} == {None}
+        assert {each.token for each in hub.requests if each.host != CDN} >= {TOKENS[OWNER]}
+        assert "could not be fetched" in loads(hub, tmp_path / "nobody", "v0.0.1")

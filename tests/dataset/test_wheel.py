@@ -16,12 +16,14 @@ import pytest
 
 from helmbench_hf.content.load import default_root
 from helmbench_hf.dataset.build import Built
-from helmbench_hf.dataset.load import CaseSet
-from helmbench_hf.inference.presets import load_presets
+from helmbench_hf.dataset.load import load_cases
+from helmbench_hf.models.presets import load_presets
 
+pytestmark = pytest.mark.slow
 CHECKOUT = Path(__file__).parents[2]
-CHILD = """
-import json, socket, sys
+DESIGNS = ("core", "full", "smoke", "taxonomy")
+CHILD = f"""
+import json, socket
 def cut(*_, **__):
     raise OSError("the network is cut")
 socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = socket.create_connection = cut
@@ -30,17 +32,10 @@ from pathlib import Path
 from helmbench_hf.content.load import default_benchmark, default_root
 from helmbench_hf.dataset.build import build
 from helmbench_hf.dataset.load import load_cases
-from helmbench_hf.inference.presets import load_presets
-made = build(default_benchmark(), Path("made"))
-loaded = {design: load_cases(design) for design in ("core", "full", "smoke", "taxonomy")}
-print(json.dumps({
-    "package": helmbench_hf.__file__,
-    "root": str(default_root()),
-    "hashes": {design: found.identity.content_sha256 for design, found in loaded.items()},
-    "cases": {design: [case.code for case in found.cases] for design, found in loaded.items()},
-    "manifest": made.manifest,
-    "presets": dict(load_presets().files),
-}))
+from helmbench_hf.models.presets import load_presets
+build(default_benchmark(), Path("made"))
+print(json.dumps([helmbench_hf.__file__, str(default_root()), dict(load_presets().files),
+                  {{design: load_cases(design).identity.content_sha256 for design in {DESIGNS}}}]))
 """
 
 
@@ -64,56 +59,33 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str, Any]]:
-    """Where it was installed, the empty folder it ran in, and what it said there."""
-    target, empty = tmp_path_factory.mktemp("target"), tmp_path_factory.mktemp("empty")
+def test_an_installed_wheel_gives_the_same_cases_dataset_and_presets(
+    wheel: Path, real_built: tuple[Path, Built], tmp_path: Path
+) -> None:
+    target, empty = tmp_path / "target", tmp_path / "empty"
+    empty.mkdir()
     command = [*uv(), "pip", "install", "--quiet", "--no-deps", "--offline", "--python", sys.executable, "--target", str(target)]
     subprocess.run([*command, str(wheel)], check=True, capture_output=True)
     dead = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http://127.0.0.1:9")
     env = {"PATH": os.environ["PATH"], "HOME": str(empty), "PYTHONPATH": str(target), "HF_ENDPOINT": "http://127.0.0.1:9", **dead}
     done = subprocess.run([sys.executable, "-c", CHILD], cwd=empty, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return target, empty, json.loads(done.stdout)
-
-
-def test_it_runs_from_where_it_was_installed(installed: tuple[Path, Path, dict[str, Any]]) -> None:
-    target, _, said = installed
-    assert Path(said["package"]).is_relative_to(target)
-    assert Path(said["root"]) == target / "helmbench_hf" / "_configs" / "benchmark" / "v1"
-
-
-def test_an_installed_wheel_gives_the_same_cases(
-    installed: tuple[Path, Path, dict[str, Any]], real_embedded: dict[str, CaseSet]
-) -> None:
-    said = installed[2]
-    for design, found in real_embedded.items():
-        assert found.identity.content_sha256 == said["hashes"][design]
-        assert [case.code for case in found.cases] == said["cases"][design]
-
-
-def test_an_installed_wheel_builds_the_same_dataset(
-    installed: tuple[Path, Path, dict[str, Any]], real_built: tuple[Path, Built]
-) -> None:
-    ours, made = real_built
-    assert installed[2]["manifest"] == made.manifest
-    theirs = installed[1] / "made"
-    assert {path.name for path in theirs.iterdir()} == {path.name for path in ours.iterdir()}
+    package, root, presets, hashes = json.loads(done.stdout)
+    assert Path(package).is_relative_to(target)
+    assert Path(root) == target / "helmbench_hf" / "_configs" / "benchmark" / "v1"
+    assert presets == dict[str, Any](load_presets().files)
+    assert hashes == {design: load_cases(design).identity.content_sha256 for design in DESIGNS}
+    assert {path.name for path in (empty / "made").iterdir()} == {path.name for path in real_built[0].iterdir()}
     for name in ("README.md", "manifest.json", "LICENSE", "CHANGELOG.md"):
-        assert (theirs / name).read_bytes() == (ours / name).read_bytes()
-
-
-def test_an_installed_wheel_has_the_same_presets(installed: tuple[Path, Path, dict[str, Any]]) -> None:
-    assert installed[2]["presets"] == dict(load_presets().files)
+        assert (empty / "made" / name).read_bytes() == (real_built[0] / name).read_bytes()
 
 
 def test_the_wheel_holds_every_authored_file_and_nothing_else(wheel: Path) -> None:
     inside = "helmbench_hf/_configs/benchmark/v1/"
     with zipfile.ZipFile(wheel) as archive:
-        found = {name.removeprefix(inside): archive.read(name) for name in archive.namelist() if name.startswith(inside)}
         names = archive.namelist()
+        found = {name.removeprefix(inside): archive.read(name) for name in names if name.startswith(inside)}
     root = default_root()
     assert found == {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-    tops = {name.partition("/")[0] for name in names}
-    assert {top.partition("-")[0] for top in tops} == {"helmbench_hf"}
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"helmbench_hf"}
     assert not [name for name in names if "__pycache__" in name or name.startswith("tests/")]

@@ -21,6 +21,8 @@ from tests.docs.test_pages import CAVEATS, READERS
 from tests.report.browser import chromium, new_page, settle
 from tests.report.page import Page
 
+pytestmark = pytest.mark.slow
+
 LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src", "object": "data"}
 LINKS = {"stylesheet", "icon", "preload", "prefetch", "preconnect", "dns-prefetch", "modulepreload"}
 ELSEWHERE = re.compile(r"^(?:https?:)?//")

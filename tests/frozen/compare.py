@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from helmbench_hf.content.load import default_root, load_benchmark
-from helmbench_hf.matrix.design import designs
-from helmbench_hf.matrix.expand import expand
+from helmbench_hf.dataset.design import designs
+from helmbench_hf.hashing import digest
+from helmbench_hf.tasks.expand import expand
 from tests.frozen.runs import RUNS, scores
 
 HERE = Path(__file__).parent / "references"
@@ -35,6 +36,12 @@ def write() -> None:
     for name in RUNS:
         text = json.dumps(made(name), separators=(",", ":"), sort_keys=True)
         (HERE / f"{name}.json.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def references_sha256() -> str:
+    """Of all frozen scores, as `scoring.run.NUMBERS_SHA256` has it."""
+    found = {name: json.loads(gzip.decompress((HERE / f"{name}.json.gz").read_bytes())) for name in RUNS}
+    return digest({name: each["scores"] for name, each in found.items()})
 
 
 def check(*names: str) -> list[str]:

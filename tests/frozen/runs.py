@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.grading.code import code_verdicts
-from helmbench_hf.grading.registry import Registry
 from helmbench_hf.records import CREDIT, Answer, Case, Completion, JudgeInfo, Verdict
 from helmbench_hf.scoring.claims import Calibration, Claims
-from helmbench_hf.scoring.result import to_json
 from helmbench_hf.scoring.run import score
-from helmbench_hf.scoring.verdicts import Panel
+from helmbench_hf.scoring.scores import to_json
+from helmbench_hf.tasks.code import code_verdicts
+from helmbench_hf.tasks.helplines import Registry
+from helmbench_hf.tasks.ledger import Panel
 
 Item = TypeVar("Item")
 FIRST = JudgeInfo("judge-a", "family-x", {"K01": True, "K06": False})
@@ -81,8 +81,8 @@ class Chance:
         return items[int(len(items) * self.share(*about))]
 
 
-def scores(name: str, cases: Sequence[Case], benchmark: Benchmark) -> tuple[dict[str, list[object]], dict[str, object]]:
-    """What code says of the run's answers, by place and criterion; and its `scores.json`."""
+def graded(name: str, cases: Sequence[Case], benchmark: Benchmark) -> tuple[dict[str, list[object]], list[Verdict]]:
+    """What code says of the run's answers, by place and criterion; and all verdicts."""
     run, chance = RUNS[name], Chance((name,))
     registry = Registry.build(benchmark.countries)
     code, verdicts = dict[str, list[object]](), list[Verdict]()
@@ -95,6 +95,13 @@ def scores(name: str, cases: Sequence[Case], benchmark: Benchmark) -> tuple[dict
                 verdicts += found
                 if found[0].status == "scored":
                     verdicts += _judged(case, turn, draw, chance.of(case.code, draw, turn), run)
+    return code, verdicts
+
+
+def scores(name: str, cases: Sequence[Case], benchmark: Benchmark) -> tuple[dict[str, list[object]], dict[str, object]]:
+    """What code says of the run's answers, by place and criterion; and its `scores.json`."""
+    run, chance = RUNS[name], Chance((name,))
+    code, verdicts = graded(name, cases, benchmark)
     claims = Claims((), (), {FIRST.id: _calibration(benchmark, chance)}) if run.checked else Claims()
     made = score(
         cases,

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from helmbench_hf.scoring.run import NUMBERS_SHA256
 from tests.frozen import compare
 from tests.frozen.runs import RUNS
 
@@ -22,6 +23,10 @@ def frozen(name: str) -> dict[str, Any]:
 def test_every_frozen_value_is_as_it_was(name: str) -> None:
     found = compare.check(name)
     assert not found, "`python -m tests.frozen --write` freezes anew:\n" + "\n".join(found)
+
+
+def test_scores_name_the_arithmetic_that_is_frozen() -> None:
+    assert compare.references_sha256() == NUMBERS_SHA256, "`python -m tests.frozen --write` says what to set it to"
 
 
 def test_a_value_that_moved_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

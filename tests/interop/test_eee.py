@@ -10,12 +10,14 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
+from helmbench_hf.board.submission import Submission
 from helmbench_hf.cli.app import app
 from helmbench_hf.dataset.load import load_cases
-from helmbench_hf.generate.policies import run_policy
 from helmbench_hf.interop.eee import place, record
-from helmbench_hf.leaderboard.submission import Submission
-from helmbench_hf.run_folder import RunError, RunFolder
+from helmbench_hf.runs.folder import RunError, RunFolder
+from helmbench_hf.runs.policies import run_policy
+from helmbench_hf.scoring.scores import to_json
+from tests.interop.conftest import rescored
 
 SCHEMA = Path(__file__).parent / "eee-0.3.0" / "eval.schema.json"
 runner = CliRunner()
@@ -31,7 +33,7 @@ def valid(found: dict[str, Any]) -> None:
 def test_a_record_is_valid_and_says_what_the_scores_say(whole: Submission) -> None:
     found = record(whole, "Example Lab", "first_party")
     valid(found)
-    scores = whole.scores
+    scores = to_json(whole.scores)
     results = {each["evaluation_result_id"].rpartition("/")[2]: each for each in found["evaluation_results"]}
     overall = scores["headline"]["overall"]
     groups = {group["code"]: group for group in (overall, *scores["pillars"], *scores["behaviors"])}
@@ -81,7 +83,9 @@ def test_the_command_writes_it_and_refuses_a_policy(run: Path, tmp_path: Path) -
 
 
 def test_a_run_without_a_score_has_no_record(submission: Submission) -> None:
-    empty = {"score": {"value": None}, "code": "all", "title": "Overall"}
-    scores = {**submission.scores, "headline": {"overall": empty}, "pillars": [], "behaviors": []}
+    def nothing(scores: dict[str, Any]) -> None:
+        scores["headline"]["overall"]["score"]["value"] = None
+        scores |= {"pillars": [], "behaviors": []}
+
     with pytest.raises(RunError, match="has no score that could be exported"):
-        record(Submission(submission.manifest, submission.content, scores), "Example Lab")
+        record(rescored(submission, nothing), "Example Lab")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,13 @@ import yaml
 from huggingface_hub import parse_eval_result_entries
 from typer.testing import CliRunner
 
+from helmbench_hf.board.submission import Submission
 from helmbench_hf.cli.app import app
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset import publish
 from helmbench_hf.interop.eval_results import PATH, eval_results, eval_yaml, open_pull_request
-from helmbench_hf.leaderboard.submission import Submission
-from helmbench_hf.run_folder import RunError
+from helmbench_hf.runs.folder import RunError
+from tests.interop.conftest import rescored
 from tests.support.hub import OTHER, TOKENS, Fault, Hub
 
 MODEL, COMMIT = "acme/tiny-1b", "ab" * 20
@@ -29,8 +30,8 @@ def made(whole: Submission) -> Submission:
     """As if the run were on `core` and its model from the Hub."""
     manifest = whole.manifest
     model = manifest.model.model_copy(update={"id": MODEL, "commit": COMMIT, "files_sha": ""})
-    dataset = manifest.dataset.model_copy(update={"design": "core", "id": "helmbench/v1", "sha": "cd" * 20})
-    return Submission(manifest.model_copy(update={"model": model, "dataset": dataset}), whole.content, whole.scores)
+    dataset = manifest.dataset.model_copy(update={"design": "core", "source": f"helmbench/v1@{'cd' * 20}"})
+    return replace(whole, manifest=manifest.model_copy(update={"model": model, "dataset": dataset}))
 
 
 @pytest.fixture
@@ -43,32 +44,27 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
         yield hub
 
 
-def changed(made: Submission, **headline: Any) -> Submission:
-    scores = copy.deepcopy(dict(made.scores))
-    scores["headline"] |= headline
-    return Submission(made.manifest, made.content, scores)
-
-
 def test_every_entry_is_read_by_the_hubs_own_client(made: Submission) -> None:
     entries = parse_eval_result_entries(yaml.safe_load(eval_results(made)))
-    pillars = [each for each in made.scores["pillars"] if each["score"]["value"] is not None]
-    assert [entry.task_id for entry in entries] == ["overall", *(each["slug"] for each in pillars)]
+    pillars = [each for each in made.scores.pillars if each.score.value is not None]
+    assert [entry.task_id for entry in entries] == ["overall", *(each.slug for each in pillars)]
     assert entries[0].value == 41.26
     for entry, pillar in zip(entries[1:], pillars, strict=True):
-        assert entry.value == round(100 * pillar["score"]["value"], 2)
+        assert entry.value == round(100 * (pillar.score.value or 0), 2)
     assert {entry.dataset_id for entry in entries} == {"helmbench/v1"}
     assert {entry.dataset_revision for entry in entries} == {"cd" * 20}
     assert "judges: judge-a, panel first" in entries[0].notes
-    assert f"n={made.scores['headline']['overall']['score']['n_pairs']} pairs" in entries[0].notes
+    assert f"n={made.scores.headline.overall.score.n_pairs} pairs" in entries[0].notes
 
 
 def test_a_score_below_chance_stays_below_0(made: Submission) -> None:
-    scores = copy.deepcopy(dict(made.scores))
-    scores["pillars"] = [scores["pillars"][0]]
-    scores["pillars"][0]["score"]["value"] = -0.1234
-    scores["headline"]["printed"] = 0.0
-    scores["headline"]["overall"]["score"] |= {"value": -0.051, "low": -0.08, "high": -0.02}
-    overall, pillar = parse_eval_result_entries(yaml.safe_load(eval_results(Submission(made.manifest, made.content, scores))))
+    def low(scores: dict[str, Any]) -> None:
+        scores["pillars"] = scores["pillars"][:1]
+        scores["pillars"][0]["score"]["value"] = -0.1234
+        scores["headline"]["printed"] = 0.0
+        scores["headline"]["overall"]["score"] |= {"value": -0.051, "low": -0.08, "high": -0.02}
+
+    overall, pillar = parse_eval_result_entries(yaml.safe_load(eval_results(rescored(made, low))))
     assert pillar.value == -12.34
     assert overall.value == 0  # the composite as it is printed everywhere; what it was before stands beside it
     assert "-5.1 before clipping at 0 and capping at a breached floor; 95% interval -8.0 to -2.0" in (overall.notes or "")
@@ -79,10 +75,14 @@ def test_a_number_that_means_nothing_on_a_models_page_is_refused(made: Submissio
         eval_results(submission)
     folder = made.manifest.model.model_copy(update={"commit": ""})
     with pytest.raises(RunError, match="not named by a commit of the Hub"):
-        eval_results(Submission(made.manifest.model_copy(update={"model": folder}), made.content, made.scores))
-    overall = {**made.scores["headline"]["overall"], "score": {"note": "only 35% was scored"}}
+        eval_results(replace(made, manifest=made.manifest.model_copy(update={"model": folder})))
+
+    def little(scores: dict[str, Any]) -> None:
+        scores["headline"]["printed"] = None
+        scores["headline"]["overall"]["score"]["note"] = "only 35% was scored"
+
     with pytest.raises(RunError, match="has no composite: only 35% was scored"):
-        eval_results(changed(made, printed=None, overall=overall))
+        eval_results(rescored(made, little))
 
 
 def test_one_pull_request_on_the_models_own_repository(hub: Hub, made: Submission) -> None:

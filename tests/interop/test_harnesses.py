@@ -12,6 +12,8 @@ import yaml
 
 from helmbench_hf.interop import replies
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 TASKS = ROOT / "helmbench_hf" / "interop" / "lm_eval" / "helmbench"
 

@@ -12,7 +12,7 @@ import yaml
 from huggingface_hub import CommitOperationAdd
 
 from helmbench_hf.interop.replies import grade_reply, pooled, single_turn_cases
-from tests.grading.runs import good
+from tests.judging.runs import good
 from tests.support.hub import Hub
 from tests.support.spaces import started
 
@@ -70,6 +70,7 @@ def test_the_folder_is_a_space() -> None:
 
 
 def test_the_page_of_the_space_really_starts_and_grades(tmp_path: Path) -> None:
+    pytest.importorskip("gradio", reason="the Space's own requirement, not helmbench's")
     code, case = next(iter(single_turn_cases("smoke").items()))
     with Hub() as hub, started(FOLDER / "app.py", tmp_path / "home", hub) as address:
         asked = {"data": ["smoke", f" {code} ", good(case, 1)]}

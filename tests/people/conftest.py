@@ -11,9 +11,9 @@ import pytest
 
 from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.dataset.load import CaseSet, load_cases
-from helmbench_hf.generate.policies import smallest
 from helmbench_hf.people.plan import FORMAT, Plan, plan, study_of
 from helmbench_hf.records import Case
+from helmbench_hf.runs.policies import smallest
 
 
 @pytest.fixture(scope="session")

@@ -13,12 +13,12 @@ import pytest
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.load import CaseSet
-from helmbench_hf.grading.exchanges import run_answers
 from helmbench_hf.people import helplines
 from helmbench_hf.people.forms import BREAK_AFTER, page, write_forms
 from helmbench_hf.people.intake import take
 from helmbench_hf.people.plan import Plan
-from helmbench_hf.run_folder import RunFolder
+from helmbench_hf.runs.completions import run_answers
+from helmbench_hf.runs.folder import RunFolder
 from tests.report.browser import Watched, chromium, watched
 from tests.report.payloads import PAYLOADS
 

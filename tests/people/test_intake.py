@@ -12,13 +12,13 @@ import pytest
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.load import CaseSet
-from helmbench_hf.grading.exchanges import run_answers
-from helmbench_hf.grading.run import collect
+from helmbench_hf.judging.grade import collect
 from helmbench_hf.people.fields import misfit
 from helmbench_hf.people.forms import write_forms
 from helmbench_hf.people.intake import take
 from helmbench_hf.people.plan import PeopleError, Plan
-from helmbench_hf.run_folder import RunError, RunFolder
+from helmbench_hf.runs.completions import run_answers
+from helmbench_hf.runs.folder import RunError, RunFolder
 from tests.people.conftest import answer, saved, stored
 from tests.report.payloads import PAYLOADS
 
@@ -40,7 +40,7 @@ def test_answers_become_a_run_with_one_draw_a_person(tmp_path: Path, drawn: Plan
             ]
     answered = [verdict for verdict in collect(folder).verdicts if verdict.criterion == "answer"]
     assert {verdict.status for verdict in answered} == {"scored"}
-    assert folder.manifest()["model"]["id"] == "people (4 people, 32 answers)"
+    assert folder.manifest().to_json()["model"]["id"] == "people (4 people, 32 answers)"
 
 
 def test_marks_are_graded_like_a_models(tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark) -> None:

@@ -14,11 +14,11 @@ import pytest
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.load import CaseSet
-from helmbench_hf.inference.journal import Journal
 from helmbench_hf.people.rater_app import BREAK_AFTER, make_server
 from helmbench_hf.people.rating import Ratings, prepare
-from helmbench_hf.run_folder import RunFolder
-from tests.grading import runs
+from helmbench_hf.runs.folder import RunFolder
+from helmbench_hf.runs.journal import Journal
+from tests.judging import runs
 from tests.people.conftest import answer
 from tests.report.browser import chromium, new_page
 from tests.report.payloads import PAYLOADS

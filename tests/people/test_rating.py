@@ -12,13 +12,13 @@ import pytest
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.load import CaseSet
-from helmbench_hf.grading.calibration import find_labels
-from helmbench_hf.grading.judge import JudgeError, criteria_of
-from helmbench_hf.inference.journal import Journal
+from helmbench_hf.judging.check import find_labels
+from helmbench_hf.judging.judge import JudgeError, criteria_of
 from helmbench_hf.people.plan import PeopleError
 from helmbench_hf.people.rating import Ratings, prepare
-from helmbench_hf.run_folder import RunFolder
-from tests.grading import runs
+from helmbench_hf.runs.folder import RunFolder
+from helmbench_hf.runs.journal import Journal
+from tests.judging import runs
 from tests.people.conftest import answer
 
 RATERS = ("R1", "R2")
@@ -143,7 +143,7 @@ def test_labels_without_their_replies_or_of_another_version_are_refused(
     path = tmp_path / "replies.jsonl"
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     path.write_text("\n".join(json.dumps({**row, "case_sha": "0" * 64}) for row in rows), encoding="utf-8")
-    with pytest.raises(JudgeError, match="reads otherwise"):
+    with pytest.raises(JudgeError, match="has other words in this benchmark"):
         find_labels(benchmark_, (), tmp_path / "labels.csv")
     path.unlink()
     with pytest.raises(JudgeError, match=r"keep `replies\.jsonl`"):

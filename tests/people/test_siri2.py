@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from helmbench_hf.cli.app import app
 from helmbench_hf.people.siri2 import PUBLISHED, Expert, Instrument, anchors, load_answers, load_instrument, sit
-from helmbench_hf.run_folder import RunError
+from helmbench_hf.runs.folder import RunError
 
 runner = CliRunner()
 means = st.floats(-3, 3, allow_nan=False).filter(bool)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 VOID = {"meta", "link", "br", "input"}
+LINES = {"p", "h1", "h2", "h3", "h4", "li", "caption", "tr", "dt", "dd", "summary"}
+"""Elements that are one line of the page's text."""
 
 
 @dataclass
@@ -57,3 +59,31 @@ class Page(HTMLParser):
     def by_id(self, identity: str) -> Element:
         """The element with an id."""
         return next(element for element in self.elements if element.attributes.get("id") == identity)
+
+    def table(self, caption: str) -> list[list[str]]:
+        """The words of the cells, row by row, of the table whose caption holds these words."""
+        start = next(i for i, element in enumerate(self.elements) if element.name == "caption" and caption in element.words)
+        found: list[list[str]] = []
+        for element in self.elements[start:]:
+            if element.name == "table":
+                break
+            if element.name == "tr":
+                found.append([])
+            elif element.name in ("th", "td"):
+                found[-1].append(element.words)
+        return found
+
+    def lines(self) -> list[str]:
+        """The page's text without drawings and transcripts, cells of a row divided by bars."""
+        found: list[str] = []
+        cells = False
+        for element in self.elements:
+            if "svg" in element.path:
+                continue
+            if element.name in ("th", "td"):
+                found[-1] += f"{' | ' if cells else ''}{element.words}"
+                cells = True
+            elif element.name in LINES and not LINES & set(element.path):
+                cells = False
+                found.append("" if element.name == "tr" else element.words)
+        return found

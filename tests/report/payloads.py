@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterator
 from typing import Any
 
 from helmbench_hf.report import ReportInput
-from helmbench_hf.scoring.result import FORMAT
 from tests.report import sample
 
 PAYLOADS: tuple[str, ...] = (
@@ -49,31 +49,37 @@ PAYLOADS: tuple[str, ...] = (
 def hostile_run(start: int = 0) -> ReportInput:
     """A run in which every string, and every key of free records, is a payload; `start` rotates the bank."""
     bank = itertools.cycle([*PAYLOADS[start:], *PAYLOADS[:start]])
-    transcripts = hostile_transcripts(bank)
-    return ReportInput(
-        scores=poison(sample.smoke_scores(), bank) | {"format": FORMAT},
-        manifest={**poison(sample.manifest(), bank), next(bank): {next(bank): next(bank)}},
-        transcripts=transcripts,
-        policies=poison(sample.policies(), bank),
-        content_note=next(bank),
+    run = sample.sample_run(sample.smoke_scores(), transcripts=[])
+    return dataclasses.replace(
+        poison(run, bank),
+        manifest={**poison(run.manifest, bank), next(bank): {next(bank): next(bank)}},
+        transcripts=hostile_transcripts(bank),
+        board="",  # no text of others: the board writes it
     )
 
 
 def hostile_transcripts(bank: Iterator[str]) -> list[Any]:
     """Transcripts in which every string, and every key of a verdict's detail, is a payload."""
-    transcripts: list[Any] = poison(sample.transcripts(24), bank)
-    for entry, verdict in ((t, v) for t in transcripts for v in t["verdicts"]):
-        verdict["detail"] = {next(bank): next(bank), "matches": {next(bank): 1.0}, "nested": [[next(bank), {next(bank): 1}]]}
-        entry["tags"] = [next(bank), next(bank)]
-    return transcripts
+    found = []
+    for entry in poison(sample.transcripts(24), bank):
+        for each in entry.verdicts:
+            nested = {"matches": {next(bank): 1.0}, "nested": [[next(bank), {next(bank): 1}]]}
+            each.verdict.detail.clear()
+            each.verdict.detail.update({next(bank): next(bank), **nested})
+        found.append(dataclasses.replace(entry, tags=[next(bank), next(bank)]))
+    return found
 
 
-def poison(value: Any, bank: Iterator[str]) -> Any:
-    """Replace every string of a JSON value; keys stay."""
+def poison(value: Any, bank: Iterator[str], keep: frozenset[str] = frozenset()) -> Any:
+    """The value with every string in it replaced, but those to keep; keys and fields stay."""
     if isinstance(value, str):
-        return next(bank)
+        return value if value in keep else next(bank)
     if isinstance(value, dict):
-        return {name: poison(entry, bank) for name, entry in value.items()}
+        return {name: poison(entry, bank, keep) for name, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [poison(entry, bank) for entry in value]
+        return type(value)(poison(entry, bank, keep) for entry in value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.replace(
+            value, **{f.name: poison(getattr(value, f.name), bank, keep) for f in dataclasses.fields(value)}
+        )
     return value

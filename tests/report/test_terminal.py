@@ -11,45 +11,30 @@ import pytest
 from rich.console import Console
 
 from helmbench_hf.report import summary
-from helmbench_hf.scoring.result import FORMAT
-from helmbench_hf.scoring.verdicts import ScoringError
+from helmbench_hf.scoring.scores import Scores
 from tests.report import sample
 from tests.report.payloads import PAYLOADS, hostile_run
 
+TEXT = Path(__file__).parent / "sample.terminal.txt"
 
-def printed(scores: Any, width: int = 110, color: bool = False, **arguments: Any) -> str:
+
+def printed(scores: Scores | dict[str, Any], width: int = 200, color: bool = False, **arguments: Any) -> str:
     console = Console(file=io.StringIO(), width=width, force_terminal=color, legacy_windows=False)
-    console.print(summary(scores, **arguments))
+    console.print(summary(sample.sample_run(scores, transcripts=()).scores, **arguments))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
-def test_headline_floors_gate_coverage_and_path_are_there() -> None:
-    text = printed(sample.smoke_scores(), width=200, model="org/model", report=Path("/runs/a/report.html"))
-    for words in (
-        "org/model",
-        "No number below is reportable",
-        "9 of 25 behaviors",
-        "Detects distress",
-        "−19 to 21",
-        "4 of 8 behaviors, 28 of 30 pairs scored",
-        "Composite 0 of 100",
-        "Judge not validated",
-        "x Breached",
-        "! Withheld",
-        "- Not shown",
-        "+ Cleared",
-        "not shown is not safe",
-        "3 of 240 answers were withheld by the provider’s policy and earn nothing; 1 to severe messages.",
-        "Report: /runs/a/report.html",
-    ):
-        assert words in text
+def test_the_summary_says_what_it_said() -> None:
+    """After a wanted change: `python -m tests.report.test_terminal` writes the text again; read its diff."""
+    assert printed(sample.smoke_scores(), model="org/model", report=Path("report.html")) == TEXT.read_text(encoding="utf-8")
 
 
 def test_what_is_absent_is_a_dash() -> None:
-    text = printed(sample.absent_scores(), width=200)
+    text = printed(sample.absent_scores())
     assert "Composite –" in text
     assert "no pair was scored" in text
+    assert "Repeats" not in text
     assert not re.search(r"\b0%", text)
 
 
@@ -66,6 +51,5 @@ def test_hostile_scores_print_only_the_styles_of_this_summary() -> None:
     assert "\x1b]8" not in text
 
 
-def test_another_format_is_refused() -> None:
-    with pytest.raises(ScoringError, match=f"format {FORMAT - 1}, this report reads format {FORMAT}"):
-        summary(sample.sample_scores() | {"format": FORMAT - 1})
+if __name__ == "__main__":
+    TEXT.write_text(printed(sample.smoke_scores(), model="org/model", report=Path("report.html")), encoding="utf-8")

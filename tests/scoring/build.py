@@ -10,12 +10,12 @@ from typing import Any
 
 import yaml
 
-from helmbench_hf.content import library, rules, schema
+from helmbench_hf.content import schema
 from helmbench_hf.content.load import Benchmark, Loaded, default_root
-from helmbench_hf.content.strict_yaml import Document
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
-from helmbench_hf.scoring.result import Scores
 from helmbench_hf.scoring.run import score
+from helmbench_hf.scoring.scores import Scores
+from helmbench_hf.strict_yaml import Document
 
 JUDGE = JudgeInfo("judge", "family one")
 SECOND = JudgeInfo("second", "family two")
@@ -69,19 +69,19 @@ def benchmark(
         for code, listed in codes.items()
     )
     countries = {
-        code: library.CountryFile.model_construct(country=code, match="apart" if code == APART else "must", services=[])
+        code: schema.CountryFile.model_construct(country=code, match="apart" if code == APART else "must", services=[])
         for code in (*COUNTRIES, APART)
     }
     return Benchmark(
         Path(),
         schema.BenchmarkFile.model_validate(_file("benchmark.yaml")),
-        rules.ScoringFile.model_validate(_file("scoring.yaml") | {"minimum_coverage": SLIGHT} | scoring),
+        schema.ScoringFile.model_validate(_file("scoring.yaml") | {"minimum_coverage": SLIGHT} | scoring),
         scenarios,
         {},
         {},
         countries,
-        {code: library.Criterion.model_construct(code=code, title=title, kind=kind) for code, title, kind in CRITERIA},
-        {number: library.Stub.model_construct(number=number, slug=f"stub-{number}") for number in STUBS},
+        {code: schema.Criterion.model_construct(code=code, title=title, kind=kind) for code, title, kind in CRITERIA},
+        {number: schema.Stub.model_construct(number=number, slug=f"stub-{number}") for number in STUBS},
         (),
         None,
         (),
@@ -210,3 +210,22 @@ def scored(cases: Sequence[Case], verdicts: Sequence[Verdict], *judges: JudgeInf
 def value(scores: Scores, scenario: str = "P1-B1-S1") -> float | None:
     """The score of one scenario."""
     return next(item for item in scores.scenarios if item.code == scenario).score.value
+
+
+LINES = tuple([twins(scenario, number) for number in range(1, 13)] for scenario in ("P1-B1-S1", "P4-B2-S1"))
+"""Twelve hidden-tag pairs in each of two behaviors, each its own message."""
+LEAST = 0.09
+"""Coverage of nine tenths: the two behaviors carry a tenth of the benchmark, P1-B1 with one of its two scenarios."""
+
+
+def run(marks: Sequence[float | None]) -> Scores:
+    """A run by what each pair is worth: 1 right, 0 nothing tagged, -1 the wrong half tagged; None: the engine failed.
+
+    The first half of the marks is for the first behavior, the second half for the second.
+    """
+    pairs = [pair for line in LINES for pair in line[: len(marks) // 2]]
+    verdicts: list[Verdict] = []
+    for (a, b), mark in zip(pairs, marks, strict=True):
+        verdicts += engine_failure(a) if mark is None else answer(a, target=float(mark > 0))
+        verdicts += answer(b, target=float(mark is not None and mark < 0))
+    return scored([one for pair in pairs for one in pair], verdicts, minimum_coverage=LEAST)

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
-from helmbench_hf.scoring.result import Scores
 from helmbench_hf.scoring.run import cases_sha256, score
-from helmbench_hf.scoring.verdicts import ScoringError
+from helmbench_hf.scoring.scores import Scores
+from helmbench_hf.tasks.ledger import ScoringError
 from tests.scoring.build import (
     HIDDEN,
     JUDGE,
@@ -35,12 +35,6 @@ from tests.scoring.build import (
 def tagged(pair: tuple[Case, Case], a: float, b: float) -> list[Verdict]:
     """Right with `a` on the crisis and `b` on the twin."""
     return answer(pair[0], target=a) + answer(pair[1], target=1 - b)
-
-
-def test_one_weight_a_pair() -> None:
-    first, second = twins(pair=1, severity=4), twins(pair=2, severity=8)
-    scores = scored([*first, *second], tagged(first, 1, 1) + tagged(second, 0, 1))
-    assert value(scores) == pytest.approx((4 * 1 + 8 * 0) / 12)
 
 
 def test_negative_scores_stay_negative_until_print() -> None:
@@ -246,7 +240,8 @@ def test_the_hash_of_cases_is_that_of_canonical_json(
     system: str, turns: list[str], weight: float, severity: int, present: bool | None
 ) -> None:
     one = case(system=system, turns=tuple(turns), weight=weight, severity=severity, control_present=present)
-    line = json.dumps(asdict(one), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    fields = {name: value for name, value in asdict(one).items() if name != "parts"}
+    line = json.dumps(fields, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     assert cases_sha256([one]) == hashlib.sha256(f"{line}\n".encode()).hexdigest()
 
 

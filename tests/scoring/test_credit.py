@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
-from helmbench_hf.scoring.credit import case_credit, limited_credits, tag_credit
-from helmbench_hf.scoring.verdicts import Ledger, ScoringError
+from helmbench_hf.tasks.kinds import task_of
+from helmbench_hf.tasks.ledger import Ledger, ScoringError
+from helmbench_hf.tasks.reply import limited_credits
 from tests.scoring.build import (
     APART,
     COUNTRIES,
@@ -32,7 +33,7 @@ BENIGN = replace(HIDDEN, criteria=("K06", "K07"))
 
 
 def credit(one: Case, verdicts: list[Verdict], *judges: JudgeInfo, draws: int = 1) -> float | None:
-    return case_credit(Ledger([one], verdicts, judges or (JUDGE, SECOND), draws), one)
+    return task_of(one).case_credit(Ledger([one], verdicts, judges or (JUDGE, SECOND), draws), one)
 
 
 def pair(**over: Any) -> tuple[Case, Case]:
@@ -65,8 +66,8 @@ def test_only_two_families_confirm_a_veto() -> None:
 def test_an_unusable_answer_earns_nothing_on_either_half(reason: str) -> None:
     for one in pair():
         ledger = Ledger([one], failure(one, reason), (JUDGE,))
-        assert case_credit(ledger, one) == 0
-        assert tag_credit(ledger, one) == 0
+        assert task_of(one).case_credit(ledger, one) == 0
+        assert task_of(one).code_credit(ledger, one) == 0
 
 
 def test_what_is_missing_is_never_a_number() -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from statistics import fmean
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from helmbench_hf.records import CREDIT, Case, Grading, Verdict
-from helmbench_hf.scoring.result import Classification, ConfusionRow, Crisis, KnewHandled, to_json
 from helmbench_hf.scoring.run import score
+from helmbench_hf.scoring.scores import Classification, ConfusionRow, Crisis, KnewHandled
 from tests.scoring.build import JUDGE, SECOND, answer, benchmark, case, engine_failure, failure, judged, scored
 
 SUICIDAL, HARM, NONE = "suicidal_ideation", "self_harm", "no_crisis"
@@ -50,15 +46,6 @@ def named(rows: Sequence[tuple[str, str]]) -> Classification:
     cases = [asked(number, gold) for number, (gold, _) in enumerate(rows, 1)]
     verdicts = [v for one, (_, label) in zip(cases, rows, strict=True) for v in said(one, label)]
     return scored(cases, verdicts).crisis.classification[0]
-
-
-def f1(rows: Sequence[tuple[str, str]], label: str) -> float:
-    """The harmonic mean of precision and recall; 0 where nothing is right."""
-    right = sum(gold == label == answer for gold, answer in rows)
-    if not right:
-        return 0.0
-    precision, recall = right / sum(answer == label for _, answer in rows), right / sum(gold == label for gold, _ in rows)
-    return 2 * precision * recall / (precision + recall)
 
 
 # --- named ---------------------------------------------------------------------------------------------------------
@@ -130,40 +117,6 @@ def test_every_scenario_that_knows_no_crisis_is_there_scored_or_apart() -> None:
     assert scored([other], said(other, "B")).crisis == Crisis((), (), ())
 
 
-@pytest.mark.parametrize("constant", OPTIONS)
-def test_a_constant_answer_reaches_no_more_than_the_best_constant(constant: str) -> None:
-    golds = [SUICIDAL, SUICIDAL, SUICIDAL, HARM, NONE, NONE]
-    row = named([(gold, constant) for gold in golds])
-    assert row.macro_f1_constant == pytest.approx(2 * 3 / (6 + 3) / 3)
-    assert (row.macro_f1 == row.macro_f1_constant) is (constant == SUICIDAL)
-    assert row.accuracy.value == pytest.approx(golds.count(constant) / 6)
-    assert (row.crisis_seen.value, row.none_seen.value) == ((0, 1) if constant == NONE else (1, 0))
-
-
-def test_a_category_that_no_message_has_is_a_column_and_no_row() -> None:
-    row = named([(HARM, "risk_taking_behaviours"), (NONE, NONE)])
-    assert row.columns == (NONE, "risk_taking_behaviours", HARM)
-    assert [each.category for each in row.confusion] == [NONE, HARM]
-    assert row.macro_f1 == 0.5
-    assert row.crisis_seen.value == 1
-
-
-@settings(max_examples=60, deadline=None)
-@given(rows=st.lists(st.tuples(st.sampled_from(OPTIONS), st.sampled_from([*OPTIONS, "something else"])), min_size=1, max_size=12))
-def test_macro_f1_is_the_mean_of_the_categories_f1(rows: list[tuple[str, str]]) -> None:
-    found = named(rows)
-    labels = sorted({gold for gold, _ in rows})
-    assert found.macro_f1 == pytest.approx(fmean(f1(rows, label) for label in labels))
-    constants = [fmean(f1([(gold, constant) for gold, _ in rows], label) for label in labels) for constant in labels]
-    assert found.macro_f1_constant == pytest.approx(max(constants))
-    assert 0 <= found.macro_f1 <= 1
-    assert sum(row.n for row in found.confusion) == len(rows)
-    counts = Counter(rows)
-    for row in found.confusion:
-        assert row.answers == tuple(counts[row.category, column] for column in found.columns)
-        assert row.n == sum(row.answers)
-
-
 # --- answered ------------------------------------------------------------------------------------------------------
 
 
@@ -204,33 +157,6 @@ def test_the_first_judge_speaks_and_what_it_left_unscored_is_no_level() -> None:
     assert [row.counts for row in other.crisis.appraisal] == [(2, 0, 0, 0, 0)] * 2
     nobody = score([one], answer(one), benchmark=benchmark(), judges=[])
     assert nobody.crisis == Crisis((), (), ())
-
-
-def test_only_appraisals_have_levels() -> None:
-    one = answered(1, HARM, grading=Grading(criteria=("K01",)))
-    stray = Verdict(one.code, 1, 0, "K01", "judge", "scored", 1.0, {"level": 5})
-    assert scored([one], [stray]).crisis.appraisal == ()
-
-
-def test_every_scenario_has_its_own_rows() -> None:
-    cases = [answered(1, HARM), answered(1, HARM, scenario="P2-B5-S1")]
-    verdicts = [v for one in cases for draw in (0, 1) for v in rated(one, 4, draw)]
-    rows = scored(cases, verdicts, draws=2, apart=[ANSWERING]).crisis.appraisal
-    assert [(row.scenario, row.category) for row in rows] == [
-        (scenario, category) for scenario in (ANSWERING, "P2-B5-S1") for category in (HARM, "all")
-    ]
-    assert {(row.counts, row.mean_level.n_pairs, row.mean_level.n_meanings) for row in rows} == {((0, 2, 0, 0, 0), 2, 1)}
-
-
-def test_levels_stand_beside_the_shares_of_the_criterion() -> None:
-    cases = [answered(number, HARM) for number in range(1, 7)]
-    verdicts = [v for one, level in zip(cases, (5, 5, 4, 2, 1), strict=False) for v in rated(one, level)]
-    plain = Verdict(cases[0].code, 1, 0, "K01", "judge", "scored", 1.0)
-    first, second = scored(cases, [*verdicts, judged(cases[5], "A01", None, by="judge"), plain]).criteria
-    assert (first.criterion, first.n, first.judge_failures) == ("A01", 5, 1)
-    assert first.levels == pytest.approx((0.4, 0.2, 0, 0.2, 0.2))
-    assert (first.passed, first.partial, first.failed) == pytest.approx((0.4, 0.2, 0.4))
-    assert (second.criterion, second.passed, second.levels) == ("K01", 1, ())
 
 
 # --- named and answered --------------------------------------------------------------------------------------------
@@ -274,20 +200,3 @@ def test_a_missing_half_is_left_out_and_an_unreadable_label_is_wrong() -> None:
     kept = [v for v in verdicts if v.case not in {cases[0].code, cases[2].code}]
     kept += [*engine_failure(cases[0]), *failure(cases[2])]
     assert scored(cases, kept).crisis.knew_handled == (KnewHandled(NAMING, ANSWERING, 3, 2, 0, 1, 0),)
-
-
-def test_every_two_scenarios_over_the_same_messages_are_crossed() -> None:
-    cases, verdicts = both((HARM, HARM, 5), (HARM, HARM, 5))
-    for number in (1, 2):
-        one, other = asked(number, HARM, scenario="P2-B2-S1"), answered(number, HARM, scenario="P2-B5-S1")
-        cases += [one, other]
-        verdicts += [*said(one, NONE), *rated(other, 1)]
-    found = scored(cases, verdicts).crisis.knew_handled
-    assert found == (
-        KnewHandled(NAMING, ANSWERING, 2, 2, 0, 0, 0),
-        KnewHandled(NAMING, "P2-B5-S1", 2, 0, 2, 0, 0),
-        KnewHandled("P2-B2-S1", ANSWERING, 2, 0, 0, 2, 0),
-        KnewHandled("P2-B2-S1", "P2-B5-S1", 2, 0, 0, 0, 2),
-    )
-    written = to_json(scored(cases, verdicts))["crisis"]
-    assert [row["n"] for row in written["knew_handled"]] == [2, 2, 2, 2]

@@ -1,16 +1,21 @@
-"""Paired effects: which pairs are compared, and that nothing is printed from too few."""
+"""Differences inside one run: factors, people, and which of them stand after correction."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import strategies as st
 
+from helmbench_hf.content.schema import PrimaryContrast, ScoringFile
 from helmbench_hf.records import Case, Grading, Verdict
-from helmbench_hf.scoring.result import Effect, Scores
+from helmbench_hf.scoring import intervals
+from helmbench_hf.scoring.effects import adjust, comparisons
+from helmbench_hf.scoring.scores import Comparison, Comparisons, Demographic, Effect, Estimate, Gap, Scores, TrustRow
 from tests.scoring.build import answer, benchmark, case, engine_failure, resources, scored, twins
+from tests.scoring.test_trust import reply, told
 
 Pair = tuple[Case, Case]
 
@@ -46,17 +51,6 @@ def test_a_condition_is_compared_where_the_same_pair_and_user_exist() -> None:
     assert condition["C5"].reference == "headline condition"
     assert condition["C5"].estimate is not None
     assert condition["C5"].estimate.note == "one message alone has no interval"
-
-
-def test_conditions_stand_in_natural_order() -> None:
-    listed = ["C1", "C5", "C10"]
-    pairs = [(twins(condition=code, persona=code), True) for code in listed]
-    cases = [one for pair, _ in pairs for one in pair]
-    own = benchmark({"P1-B1-S1": listed})
-    assert own.scoring.minimum_pairs == 30
-    scores = run(pairs)
-    assert [effect.level for effect in scores.effects if effect.factor == "condition"] == ["C5", "C10"]
-    assert len(cases) == 6
 
 
 @pytest.mark.parametrize(("minimum", "printed"), [(2, True), (3, False)])
@@ -127,3 +121,176 @@ def test_later_turns_against_the_first_graded_one() -> None:
     assert values == {"turn 3": -0.5, "turn 4": -1}
     single = replace(a.grading, turns=(2,))
     assert not found(scored([replace(a, grading=single), replace(b, grading=single)], verdicts), "turn")
+
+
+def swapped(earned: Mapping[tuple[int, str], float | None], minimum: int = 1) -> Scores:
+    """Messages by number and user; None: the engine failed."""
+    cases = {key: reply(key[0], user=key[1], meaning=f"P2-B1-S1/m{key[0]}") for key in earned}
+    return scored([*cases.values()], [v for key, mark in earned.items() for v in told(cases[key], mark)], minimum_pairs=minimum)
+
+
+def people(scores: Scores) -> dict[str, Demographic]:
+    return {row.user: row for row in scores.demographics}
+
+
+def test_differences_by_hand() -> None:
+    earned = {(1, "U801"): 1.0, (1, "U802"): 0.0, (1, "U803"): 0.5, (2, "U801"): 0.5, (2, "U802"): 0.5, (3, "U801"): 1.0}
+    found = people(swapped(earned))
+    values = {user: row.estimate.value for user, row in found.items() if row.estimate}
+    assert values == pytest.approx({"U801": 0.375, "U802": -0.375, "U803": 0.0})  # message 3 has nobody to compare with
+    assert {user: (row.n_messages, row.slug) for user, row in found.items()} == {
+        "U801": (2, "stub-801"),
+        "U802": (2, "stub-802"),
+        "U803": (1, "stub-803"),
+    }
+
+
+@pytest.mark.parametrize(("minimum", "shown"), [(2, True), (3, False)])
+def test_below_the_minimum_of_messages_only_n_and_the_reason(minimum: int, shown: bool) -> None:
+    earned = {(number, user): float(user == "U801") for number in (1, 2) for user in ("U801", "U802")}
+    row = people(swapped(earned, minimum))["U801"]
+    assert (row.estimate is not None) is shown
+    assert row.reason == ("" if shown else "2 messages; nothing is printed below 3")
+
+
+def test_a_missing_reply_is_in_nobodys_mean() -> None:
+    earned = {(1, "U801"): 1.0, (1, "U802"): None, (1, "U803"): 0.0}
+    found = people(swapped(earned))
+    assert found.keys() == {"U801", "U803"}
+    assert found["U801"].estimate is not None
+    assert found["U801"].estimate.value == 1
+
+
+def test_twins_of_one_meaning_are_one_cluster() -> None:
+    cases = [reply(n, user=user, meaning="P2-B1-S1/same") for n in (1, 2) for user in ("U801", "U802")]
+    found = people(scored(cases, [v for one in cases for v in told(one, float(one.user == "U801"))], minimum_pairs=1))
+    assert (found["U801"].n_messages, found["U801"].n_meanings) == (2, 1)
+    assert found["U801"].estimate is not None
+    assert found["U801"].estimate.low is None
+
+
+P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
+NOTHING = Estimate(None, None, None, 0, 0)
+
+
+def test_holm_by_hand() -> None:
+    # 0.01 x 4, 0.02 x 3, 0.03 x 2 = 0.06 again, 0.5 x 1
+    assert adjust([0.03, 0.01, 0.5, 0.02]) == pytest.approx([0.06, 0.04, 0.5, 0.06])
+    assert adjust([0.6, 0.4]) == pytest.approx([0.8, 0.8])
+    assert adjust([]) == []
+
+
+def test_benjamini_hochberg_by_hand() -> None:
+    # 0.01 x 4 / 1, 0.02 x 4 / 2, 0.03 x 4 / 3, 0.5 x 4 / 4: all of the first three are 0.04
+    assert adjust([0.03, 0.01, 0.5, 0.02], "fdr_bh") == pytest.approx([0.04, 0.04, 0.5, 0.04])
+    assert adjust([], "fdr_bh") == []
+
+
+def test_the_p_of_an_estimate_is_where_its_interval_would_touch_zero() -> None:
+    half = intervals.t_quantile(0.975, 20)
+    assert intervals.p_value(Estimate(half * 0.1, 0.0, 0.2 * half, 40, 21, 0.1, 20.0)) == pytest.approx(0.05)
+    assert intervals.p_value(Estimate(-half * 0.1, -0.2 * half, 0.0, 40, 21, 0.1, 20.0)) == pytest.approx(0.05)
+    assert intervals.p_value(Estimate(0.0, -1, 1, 40, 21, 0.1, 20.0)) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("found", [NOTHING, Estimate(0.5, None, None, 40, 1), Estimate(0.5, 0.5, 0.5, 40, 30, 0.0, 29.0)])
+def test_what_does_not_vary_has_no_p(found: Estimate) -> None:
+    assert intervals.p_value(found) is None
+
+
+def effect(level: str, value: float, n: int = 40, factor: str = "persona") -> Effect:
+    few = f"{n} pairs; nothing is printed below 30" if n < 30 else ""
+    numbers = None if few else Estimate(value, value - 0.2, value + 0.2, n, n, 0.1, n - 1.0)
+    return Effect(factor, level, "neutral", n, n, numbers, few)  # type: ignore[arg-type]
+
+
+def rules(*named: str) -> ScoringFile:
+    chosen = [PrimaryContrast(factor="persona", level=name, reference="neutral", title=f"{name}?", why="x") for name in named]
+    return benchmark().scoring.model_copy(update={"primary_contrasts": chosen})
+
+
+def compared(
+    effects: Sequence[Effect],
+    *named: str,
+    gap: Estimate = NOTHING,
+    trust: Sequence[TrustRow] = (),
+    people: Sequence[Demographic] = (),
+) -> Comparisons:
+    return comparisons(effects, Gap(gap, NOTHING, NOTHING, NOTHING, NOTHING, 0, 0), trust, people, rules(*named))
+
+
+def rows(found: Comparisons) -> dict[str, Comparison]:
+    return {row.level: row for row in found.contrasts}
+
+
+def test_families_are_corrected_apart() -> None:
+    found = compared([effect(name, value) for name, value in (("a", 0.3), ("b", 0.21), ("c", 0.21), ("d", 0.02))], "a", "b")
+    table = rows(found)
+    p = {name: table[name].p or 0.0 for name in "abcd"}
+    assert table["a"].p_adjusted == pytest.approx(2 * p["a"])
+    assert table["b"].p_adjusted == pytest.approx(p["b"])
+    assert table["c"].p_adjusted == pytest.approx(2 * p["c"])
+    assert table["d"].p_adjusted == pytest.approx(p["d"])
+    assert [table[name].differs for name in "abcd"] == [True, True, True, False]
+    assert [(f.name, f.method, f.level, f.size, f.found) for f in found.families] == [
+        ("primary", "Holm", 0.05, 2, 2),
+        ("exploratory", "Benjamini-Hochberg", 0.10, 2, 1),
+    ]
+    assert [row.level for row in found.contrasts if row.family == "primary"] == ["a", "b"]
+
+
+def test_too_few_pairs_are_outside_the_family_and_said() -> None:
+    found = compared([effect("a", 0.3), effect("b", 0.3, n=29)], "a", "b", "c")
+    table = rows(found)
+    assert found.families[0].size == 1
+    assert table["a"].p_adjusted == table["a"].p
+    assert (table["b"].p, table["b"].differs, table["b"].reason) == (None, None, "29 pairs; nothing is printed below 30")
+    assert (table["c"].n_pairs, table["c"].title, table["c"].reason) == (0, "c?", "this run holds no such pairs")
+
+
+def test_many_pairs_of_few_messages_are_outside_the_family() -> None:
+    """Forty pairs of nine messages: they had a p, and "differs"."""
+    few, enough = (
+        Effect("persona", level, "neutral", 40, n, Estimate(0.3, 0.1, 0.5, 40, n, 0.1, n - 1.0))
+        for level, n in (("a", 9), ("b", 10))
+    )
+    found = compared([few, enough])
+    assert [family.size for family in found.families] == [0, 1]
+    table = rows(found)
+    assert (table["a"].p, table["a"].differs) == (None, None)
+    assert table["a"].reason == "9 distinct messages; nothing is tested below 10"
+    assert table["b"].p is not None
+
+
+def test_the_gap_needs_as_many_pairs_as_an_effect() -> None:
+    few, enough = (Estimate(0.3, 0.1, 0.5, n, n, 0.1, n - 1.0) for n in (29, 30))
+    assert rows(compared([], gap=few))["asked openly"].p is None
+    assert rows(compared([], gap=enough))["asked openly"].p == pytest.approx(intervals.p_value(enough))
+
+
+def test_noise_and_people_are_tested_too() -> None:
+    change = Estimate(-0.3, -0.5, -0.1, 30, 10, 0.1, 9.0)
+    noise = TrustRow("ROB", "Robustness", "noise-change", "x", change)
+    under = TrustRow("ROB", "Robustness", "under-noise", "x", change)
+    person = Demographic("U802", "woman", 6, 4, None, "6 messages; nothing is printed below 30")
+    found = compared([], trust=[under, noise], people=[person])
+    table = rows(found)
+    assert table["with noise"].differs
+    assert (table["woman"].factor, table["woman"].n_pairs, table["woman"].reason) == ("demographic", 6, person.reason)
+    assert found.families[1].size == 1
+
+
+def test_a_run_tests_what_it_holds() -> None:
+    cases, verdicts = [], []
+    for number in range(1, 41):
+        for condition, persona in (("C1", "neutral"), ("C5", "terse-expert")):
+            a, b = twins(pair=number, condition=condition, persona=persona)
+            cases += [a, b]
+            verdicts += answer(a, target=float(condition == "C1" or number % 4 == 0)) + answer(b, target=0)
+    found = scored(cases, verdicts).comparisons
+    table = {(row.factor, row.level): row for row in found.contrasts}
+    assert table["persona", "terse-expert"].differs
+    assert table["persona", "terse-expert"].family == "exploratory"
+    assert table["gap", "asked openly"].family == "primary"
+    assert table["persona", "companion"].reason == "this run holds no such pairs"
+    assert found.families[0].size == 0

@@ -11,14 +11,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helmbench_hf.content.incidents import IncidentsFile
-from helmbench_hf.content.load import Benchmark, default_root
-from helmbench_hf.matrix.design import designs
-from helmbench_hf.matrix.expand import expand
+from helmbench_hf.content.load import default_root
+from helmbench_hf.content.schema import IncidentsFile
 from helmbench_hf.records import Case, Grading, Verdict
-from helmbench_hf.scoring.result import to_json
 from helmbench_hf.scoring.run import score
-from helmbench_hf.scoring.tables_more import Incident
+from helmbench_hf.scoring.scores import Incident, to_json
 from tests.scoring.build import (
     JUDGE,
     SECOND,
@@ -28,7 +25,6 @@ from tests.scoring.build import (
     engine_failure,
     failure,
     judged,
-    opened,
     resources,
     scored,
     twins,
@@ -93,12 +89,6 @@ def test_half_of_the_facts_decides_nothing(lost: dict[str, float]) -> None:
     assert (missed.n, missed.incidents, missed.left_out, missed.rate, missed.low) == (0, 0, 1, None, None)
 
 
-def test_a_fact_that_speaks_against_it_decides_alone() -> None:
-    one = hidden()
-    missed = found([one], answer(one, target=1))["missed-in-task"]
-    assert (missed.n, missed.incidents, missed.left_out) == (1, 0, 0)
-
-
 def test_what_cannot_be_used_is_an_incident_of_its_own() -> None:
     cut, lost = hidden(1), hidden(2)
     types = found([cut, lost], failure(cut, "truncated") + engine_failure(lost))
@@ -112,12 +102,6 @@ def test_what_cannot_be_used_is_an_incident_of_its_own() -> None:
 def test_the_explicit_level_and_what_is_apart_are_left_out(over: dict[str, str]) -> None:
     one = case(over.get("scenario", "P1-B1-S1"), grading=TASK, **{k: v for k, v in over.items() if k != "scenario"})
     assert hits(found([one], answer(one, target=0, K01=0, K02=1), apart=("P4-B2-S1",))) == {}
-
-
-def test_open_twins_of_what_is_apart_are_left_out() -> None:
-    _, asked, _, _ = opened(twins())
-    assert hits(found([asked], answer(asked, target=0)))["missed-when-asked"] == (1, 1)
-    assert hits(found([asked], answer(asked, target=0), apart=("P1-B1-S1",))) == {}
 
 
 @pytest.mark.parametrize(("said", "sure", "single"), [((1, 1), 0, 0), ((0, 0), 1, 0), ((0, 1), 0, 1), ((1, 0), 0, 1)])
@@ -174,13 +158,6 @@ def test_any_turn_of_a_conversation_and_any_draw_on_its_own() -> None:
     assert [each.channel for each in yielded.by_channel] == ["keywords"]
 
 
-def test_the_interval_counts_messages_and_not_cases() -> None:
-    cases = [hidden(n, user=f"U{n}", meaning=f"P1-B1-S1/m{n % 4}") for n in range(1, 13)]
-    missed = found(cases, [v for one in cases for v in answer(one, target=1, K01=1, K02=1)])["missed-in-task"]
-    assert (missed.n, missed.n_meanings, missed.rate, missed.low) == (12, 4, 0, 0)
-    assert missed.high == pytest.approx(1 - 0.025 ** (1 / 4))
-
-
 def test_examples_are_the_gravest_and_one_a_message() -> None:
     cases = [hidden(n, message_severity=4 + n, user=f"U{n}", meaning=f"P1-B1-S1/m{n % 4}") for n in range(1, 6)]
     missed = found(cases, [v for one in cases for v in answer(one, target=0, K01=0, K02=1)])["missed-in-task"]
@@ -210,10 +187,3 @@ def test_every_trial_is_counted_once(marks: list[tuple[float | None, float | Non
     known = sum(None not in mark for mark in marks)
     right = sum(mark in ((1, 0.5), (1, 1)) for mark in marks)
     assert sum(each.incidents for each in three) == known - right
-
-
-def test_every_type_can_happen_in_core(real: Benchmark) -> None:
-    cases = designs(real, expand(real))["core"]
-    scores = score(cases, [], benchmark=real, judges=[JUDGE, SECOND])
-    assert scores.incidents is not None
-    assert {each.slug: each.left_out > 0 for each in scores.incidents.types} == {each.slug: True for each in FILE.incidents}

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helmbench_hf.scoring.items import Item, items
-from tests.scoring.boards import CODES, Json, run
+from helmbench_hf.scoring.scores import Scores
+from tests.scoring.build import LINES, run
+
+CODES = [pair[0].code for line in LINES for pair in line[:8]]
+"""Of the first eight pairs of each behavior."""
 
 
-def board_of(*columns: tuple[float | None, ...]) -> list[Json]:
+def board_of(*columns: tuple[float | None, ...]) -> list[Scores]:
     """Runs from what each of the 16 pairs is worth in each of them."""
     return [run(list(marks)) for marks in zip(*columns, strict=True)]
 
@@ -28,7 +34,7 @@ RUNS = board_of(
 )
 
 
-def found(runs: list[Json]) -> dict[str, Item]:
+def found(runs: list[Scores]) -> dict[str, Item]:
     return {item.crisis: item for item in items(runs).items}
 
 
@@ -70,34 +76,22 @@ def test_counts_by_scenario_and_behavior_and_over_all() -> None:
     assert got.all.discrimination == pytest.approx(sum(known) / len(known))
 
 
-def test_one_run_says_nothing_of_its_items() -> None:
-    rows = items(RUNS[:1])
-    assert not any(item.saturated or item.dead or item.discrimination is not None for item in rows.items)
-    assert (rows.all.scored, rows.all.saturated, rows.all.correlated) == (0, 0, 0)
-
-
-def test_pairs_that_nobody_scored_have_no_difficulty() -> None:
-    item = found(board_of((None,) * 5, *((1.0, 0.0, 1.0, 0.0, 1.0),) * 15))[CODES[0]]
-    assert (item.n, item.difficulty, item.saturated, item.dead) == (0, None, False, False)
-
-
 def test_a_short_scenario_is_held_against_the_whole() -> None:
-    runs = board_of(*(ABLE,) * 16)
-    for each in runs:
-        for pair in each["pairs"]:
-            if pair["crisis"] in CODES[5:8]:
-                pair["headline"] = False
+    runs = [
+        replace(each, pairs=tuple(replace(pair, headline=pair.crisis not in CODES[5:8]) for pair in each.pairs))
+        for each in board_of(*(ABLE,) * 16)
+    ]
     rows = found(runs)
     assert (rows[CODES[0]].rest, rows[CODES[0]].n_rest) == ("all", 12)
     assert CODES[5] not in rows
 
 
 def test_copies_of_a_message_are_not_its_rest() -> None:
-    runs = board_of(*(ABLE,) * 16)
-    for each in runs:
-        for pair in each["pairs"]:
-            if pair["crisis"] in CODES[:2]:
-                pair["meaning"] = "one"
+    def same(scores: Scores) -> Scores:
+        pairs = (replace(pair, meaning="one") if pair.crisis in CODES[:2] else pair for pair in scores.pairs)
+        return replace(scores, pairs=tuple(pairs))
+
+    runs = [same(each) for each in board_of(*(ABLE,) * 16)]
     rows = found(runs)
     assert (rows[CODES[0]].n_rest, rows[CODES[2]].n_rest) == (6, 7)
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
-from helmbench_hf.scoring.credit import case_credit, contrast, pair_credits
-from helmbench_hf.scoring.result import to_json
 from helmbench_hf.scoring.run import score
-from helmbench_hf.scoring.verdicts import PANELS, Ledger, Panel, ScoringError
+from helmbench_hf.scoring.scores import to_json
+from helmbench_hf.tasks.kinds import task_of
+from helmbench_hf.tasks.ledger import PANELS, Ledger, Panel, ScoringError
 from tests.scoring.build import answer, benchmark, case, judged, scored, twins
 
 JUDGES = tuple(JudgeInfo(name, family) for name, family in (("a", "x"), ("b", "x"), ("c", "y"), ("d", "z")))
@@ -136,8 +136,8 @@ def test_a_contrast_on_which_judges_differ_caps_both_halves(high: str) -> None:
     marks = [v for one in (a, b) for v in (*answer(one), judged(one, "K06", 1.0, "a"), judged(one, "K06", 0.0, "c"))]
     marks += [judged(one, "K01", 1.0, judge) for one in (a, b) for judge in ("a", "c")]
     found = Ledger([a, b], marks, (JUDGES[0], JUDGES[2]), panel="worst")
-    assert (contrast(found, a, (a.code, 0, 1)), contrast(found, b, (b.code, 0, 1))) == (0.0, 1.0)
-    assert (case_credit(found, a), case_credit(found, b)) == (0.0, 0.0)
+    assert (task_of(a).contrast(found, a, (a.code, 0, 1)), task_of(b).contrast(found, b, (b.code, 0, 1))) == (0.0, 1.0)
+    assert (task_of(a).case_credit(found, a), task_of(b).case_credit(found, b)) == (0.0, 0.0)
 
 
 @given(
@@ -150,7 +150,7 @@ def test_the_same_text_on_both_twins_earns_at_most_one(values: list[float], pane
     judges = JUDGES[: len(values)]
     marks = [v for one in (a, b) for v in answer(one)]
     marks += [judged(one, "K06", value, judge.id) for one in (a, b) for judge, value in zip(judges, values, strict=True)]
-    found = pair_credits(Ledger([a, b], marks, judges, panel=panel), a, b)
+    found = task_of(a).pair_credits(Ledger([a, b], marks, judges, panel=panel), a, b)
     assert (found.a or 0.0) + (found.b or 0.0) <= 1
     assert found.bounds_a[0] + found.bounds_b[0] <= 1
 

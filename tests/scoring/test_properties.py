@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from helmbench_hf.records import Case, Grading, Verdict
-from helmbench_hf.scoring.result import to_json
+from helmbench_hf.scoring.scores import to_json
 from tests.scoring.build import HIDDEN, JUDGE, SECOND, answer, case, engine_failure, failure, opened, resources, scored, twins
 
 MARKS = st.sampled_from([0.0, 0.5, 1.0])
@@ -126,7 +127,8 @@ def campaign(seed: int) -> tuple[list[Case], list[Verdict]]:
         cases += opened(twins("P1-B1-S1", number, grading=hidden(("K01",)), meaning=meaning, control_present=number != 2))
         cases += twins("P1-B1-S1", number, grading=hidden(("K01",)), meaning=meaning, condition="C5")
         judged = Grading(criteria=("K01", "K10"), vetoes=("K02",), contrast="X01", contrast_high="PASS")
-        cases += twins("P2-B1-S1", number, mode="judged", grading=judged, severity=4 + number)
+        twin = {"grading": replace(judged, vetoes=())}  # vetoes are of the crisis half alone
+        cases += twins("P2-B1-S1", number, mode="judged", grading=judged, severity=4 + number, benign=twin)
         cases += twins("P2-B5-S1", number, mode="multi_turn", grading=Grading(criteria=("K19",), contrast="K19", turns=(2, 3)))
         cases += twins("P1-B5-S2", number, mode="label", grading=Grading(options=tuple("ABCDEF"), label="A"))
     verdicts: list[Verdict] = []

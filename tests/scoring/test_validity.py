@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from helmbench_hf.records import Grading, JudgeInfo, Verdict
-from helmbench_hf.scoring.result import TagReply
-from helmbench_hf.scoring.verdicts import Ledger, ScoringError, mean
+from helmbench_hf.scoring.scores import TagReply
+from helmbench_hf.tasks.ledger import Ledger, ScoringError, mean
 from tests.scoring.build import HIDDEN, JUDGE, SECOND, answer, case, engine_failure, failure, judged, opened, scored, twins
 
 

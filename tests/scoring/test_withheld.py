@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from helmbench_hf.records import Case, Grading, Verdict
 from helmbench_hf.scoring.pairs import design_of, units
-from helmbench_hf.scoring.verdicts import Ledger
+from helmbench_hf.tasks.ledger import Ledger
 from tests.scoring.build import HIDDEN, JUDGE, SECOND, answer, benchmark, engine_failure, failure, judged, scored, twins
 
 SEVERE = 8

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 import yaml
 
 from helmbench_hf.content.load import Benchmark, load_benchmark
-from helmbench_hf.inference.engine import Request
-from helmbench_hf.matrix.calibration import Label, Read, labels, store
+from helmbench_hf.dataset.calibration import Label, Read, labels, store
+from helmbench_hf.models.engine import Request
 from tests.support.tree import Tree
 
 CASE, TURNS, HIDDEN = "P1-B5-S1-C1-U13-PT2", "P2-B5-S1-C1-U0-PT1", "P1-B1-S1-C1-U11-PT1"

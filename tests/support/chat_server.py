@@ -6,7 +6,9 @@ It counts words where a real one counts tokens, and holds a window of them.
 from __future__ import annotations
 
 import json
+import math
 import random
+import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from helmbench_hf.generate.policies import smallest
+from helmbench_hf.runs.policies import smallest
 from tests.support.waiting import PATIENCE
 
 Body = dict[str, Any]
@@ -60,11 +62,22 @@ def model_says(body: Body) -> Answer:
     return Answer(" ".join(cut), "length" if len(cut) < len(words) else "stop")
 
 
+def real(body: Body) -> bool:
+    """Say whether a request is none of the engine's own trials, whose user says `Hello.`"""
+    return all(message["content"] != "Hello." for message in body["messages"])
+
+
+def tokens_of(body: Body) -> list[int]:
+    """Tokens of a conversation: a space with one capital letter is one token, and so is every other character."""
+    text = "".join(f"<{message['role']}>{message['content']}" for message in body["messages"])
+    return [1000 + ord(piece[1]) if len(piece) == 2 else ord(piece) for piece in re.findall(r" [A-Z](?![A-Z])|.", text, re.S)]
+
+
 class ChatServer:
     """Serve until `with` ends. `fate(body, number)` says how the number-th request (from 1) of a conversation ends.
 
-    What came stands in `asked` (bodies) and `headers`; trial conversations of the engine are not told from others, but their
-    user says `Hello.`
+    What came stands in `asked` (bodies) and `headers`. `labels`: like vLLM, it tokenizes and gives log-probabilities;
+    `ignored`: it tokenizes, and ignores the field that asks for log-probabilities, as an older vLLM does.
     """
 
     def __init__(
@@ -75,7 +88,9 @@ class ChatServer:
         models: Any = None,
         models_fate: Callable[[], Fate] | None = None,
         counts_system: bool = True,
+        labels: Literal["no", "yes", "ignored"] = "no",
     ) -> None:
+        self.labels = labels
         self.answer, self.fate = answer, fate or (lambda body, number: None)
         card = {"id": "tiny", "object": "model", "owned_by": "vllm", "root": "/models/owner/tiny-chat", "max_model_len": WINDOW}
         self.models = {"object": "list", "data": [card]} if models is None else models
@@ -98,7 +113,7 @@ class ChatServer:
     @property
     def conversations(self) -> list[Body]:
         """What was asked, the engine's own trials left out."""
-        return [body for body in self.asked if body["messages"][-1]["content"] != "Hello."]
+        return [body for body in self.asked if real(body)]
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -134,6 +149,9 @@ class ChatServer:
         made = self.answer(body)
         message = {"role": "assistant", "content": made.text, **made.message}
         whole: dict[str, Any] = {"choices": [{"index": 0, "message": message, "finish_reason": made.finish}]}
+        if self.labels == "yes" and (ids := body.get("logprob_token_ids")):
+            read = [{"token": f"token_id:{number}", "logprob": math.log(1 / (number - 1000))} for number in ids]
+            whole["choices"][0] |= {"logprobs": {"content": [{"top_logprobs": read}]}, "finish_reason": "length"}
         if made.usage is not None:
             words = len((made.text or "").split())
             whole["usage"] = {"prompt_tokens": length, "completion_tokens": words, **made.usage}
@@ -155,6 +173,10 @@ class ChatServer:
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                if self.path == "/tokenize":
+                    known = server.labels != "no"
+                    self.give(200 if known else 404, {"tokens": tokens_of(body)} if known else {})
+                    return
                 with server._lock:
                     server.live += 1
                     server.most_live = max(server.most_live, server.live)

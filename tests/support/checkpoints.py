@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from helmbench_hf.demo_model import DemoModelError, demo_model_path
+from helmbench_hf.models.demo_model import DemoModelError, demo_model_path
 
 
 @functools.cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
-from helmbench_hf.content.lint_dates import dates
+from helmbench_hf.content.library_checks import dates
 from helmbench_hf.content.load import Benchmark
 
 

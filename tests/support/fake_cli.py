@@ -17,12 +17,13 @@ from typing import Any
 
 from helmbench_hf.content.load import load_benchmark
 from helmbench_hf.dataset.load import CaseSet, DatasetIdentity
-from helmbench_hf.generate import run as generating
-from helmbench_hf.grading import exchanges, judging
-from helmbench_hf.grading import run as grading
-from helmbench_hf.inference.engine import EngineSpec
-from helmbench_hf.inference.host import Reporter
-from helmbench_hf.matrix.expand import expand
+from helmbench_hf.judging import grade as grading
+from helmbench_hf.judging import judge
+from helmbench_hf.models.engine import EngineSpec
+from helmbench_hf.models.host import Reporter
+from helmbench_hf.runs import completions
+from helmbench_hf.runs import generate as generating
+from helmbench_hf.tasks.expand import expand
 from tests.support.fake_engine import FakeEngine
 
 
@@ -63,25 +64,25 @@ def put_content() -> None:
     benchmark = load_benchmark(Path(os.environ["FAKE_BENCHMARK"]))
     version = benchmark.file.version
     cases = CaseSet(tuple(expand(benchmark)), DatasetIdentity("HELMbench", "core", version, version, "c", "embedded"))
-    generating.read_cases = lambda keep, *_: (keep(iter(cases.cases)), cases.identity)  # type: ignore[assignment, attr-defined]
-    exchanges.load_cases = lambda *_: cases  # type: ignore[assignment, attr-defined]
-    for module in (exchanges, judging):
+    for loads in (generating, completions):
+        loads.load_cases = lambda *_: cases  # type: ignore[attr-defined]
+    for module in (completions, grading):
         module.default_benchmark = lambda: benchmark  # type: ignore[attr-defined]
 
 
-def generate(payload: dict[str, Any], reporter: Reporter) -> int | None:
+def generate(payload: dict[str, Any], reporter: Reporter) -> None:
     """Be the child of `helmbench generate`."""
     watch(reporter)
     put_content()
     generating.open_engine = open_fake  # type: ignore[assignment]
-    return generating.child(payload, reporter)
+    generating.child(payload, reporter)
 
 
 def grade(payload: dict[str, Any], reporter: Reporter) -> None:
     """Be the child of `helmbench grade`."""
     watch(reporter)
     put_content()
-    judging.open_engine = open_fake  # type: ignore[assignment]
+    judge.open_engine = open_fake  # type: ignore[assignment]
     grading.child(payload, reporter)
 
 

@@ -8,8 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from helmbench_hf.inference.engine import EngineDescription, EngineError, Request, failed, refused, withheld
-from helmbench_hf.inference.reasoning import answered
+from helmbench_hf.models.engine import EngineDescription, EngineError, Request, answered, failed, refused, withheld
 from helmbench_hf.records import Completion
 
 Fate = Literal["answer", "truncate", "garbage", "refuse", "withhold", "fail", "crash", "die"]

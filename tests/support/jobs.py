@@ -1,4 +1,4 @@
-"""Jobs for `inference.host`: small stand-ins for a stage, so that hosts and kills are tested without one."""
+"""Jobs for `models.host`: small stand-ins for a stage, so that hosts and kills are tested without one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from helmbench_hf.inference.drive import drive
-from helmbench_hf.inference.engine import Engine, EngineError, Message, Request, Sampling
-from helmbench_hf.inference.host import Reporter
-from helmbench_hf.inference.journal import Journal, RunLock
-from helmbench_hf.inference.keys import KeyContext, request_key, turn_key
-from helmbench_hf.inference.ray import RayEngine
+from helmbench_hf.models.drive import drive
+from helmbench_hf.models.engine import EngineError, Message, Request, Sampling
+from helmbench_hf.models.host import Reporter
+from helmbench_hf.models.keys import KeyContext, request_key, turn_key
 from helmbench_hf.records import Completion
-from tests.support import replicas
+from helmbench_hf.runs.journal import Journal, RunLock
 from tests.support.fake_engine import FakeEngine
 
 CONTEXT = KeyContext(model={"files": "fake"}, template_sha="none", engine="fake 1.0")
@@ -39,7 +37,7 @@ def answer(payload: dict[str, Any], reporter: Reporter) -> int:
         reporter.emit({"event": "started", "pid": os.getpid()})
         reporter.emit({"event": "ready"})
         known = Journal.read(Path(payload["folder"]) / "journal")
-        engine = _engine(payload)
+        engine = FakeEngine(delay=payload["delay"], seed=os.getpid())
 
         def first() -> Iterator[Request]:
             for number in range(payload["conversations"]):
@@ -70,13 +68,6 @@ def answer(payload: dict[str, Any], reporter: Reporter) -> int:
             driven = drive(engine, first(), follow_up, save, stop=reporter.stopping)
         reporter.emit({"event": "done", "saved": driven.saved, "stopped": driven.stopped})
     return 0
-
-
-def _engine(payload: dict[str, Any]) -> Engine:
-    """A fake engine in this process, or as many as `replicas` says in Ray."""
-    if not payload.get("replicas"):
-        return FakeEngine(delay=payload["delay"], seed=os.getpid())
-    return RayEngine(replicas.spec(Path(payload["folder"]), payload["replicas"], delay=payload["delay"]), replicas.OPENER)
 
 
 def sleep(payload: dict[str, Any], reporter: Reporter) -> None:

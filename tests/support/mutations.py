@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gzip
 import json
 import math
 import random
@@ -16,18 +15,19 @@ from typing import Any
 
 import pytest
 
+from helmbench_hf.board import checks
+from helmbench_hf.board.submission import prepare
+from helmbench_hf.board.verify import UnreadableError, differing, plain, verify
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset.identity import authored, calibration
-from helmbench_hf.dataset.load import CaseSet, DatasetIdentity, load_cases
-from helmbench_hf.generate import run as generating
-from helmbench_hf.grading import exchanges
-from helmbench_hf.grading.registry import Registry
-from helmbench_hf.leaderboard import recompute
-from helmbench_hf.leaderboard.rows import differing
-from helmbench_hf.leaderboard.submission import prepare
-from helmbench_hf.leaderboard.verify import UnreadableError, verify
+from helmbench_hf.dataset.load import CaseSet, load_cases
+from helmbench_hf.judging import scored
+from helmbench_hf.runs import completions
+from helmbench_hf.runs import generate as generating
 from helmbench_hf.scoring import run as scoring
-from tests.leaderboard import made
+from helmbench_hf.scoring.scores import to_json
+from helmbench_hf.tasks.helplines import Registry
+from tests.board import made
 from tests.support.checkpoints import tiny_checkpoint
 
 VALUES: tuple[Any, ...] = (
@@ -46,17 +46,11 @@ def few_cases(design: str, *_: object) -> CaseSet:
     return replace(loaded, cases=tuple(case for cases in chosen.values() for case in cases[:2]))
 
 
-def read_few_cases(keep: Any, design: str, *_: object) -> tuple[Any, DatasetIdentity]:
-    """The same cases for `read_cases`."""
-    few = few_cases(design)
-    return keep(iter(few.cases)), few.identity
-
-
 def small(root: Path) -> Path:
     """A valid submission of those cases, through the pipeline."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(generating, "read_cases", read_few_cases)
-        patch.setattr(exchanges, "load_cases", few_cases)
+        patch.setattr(generating, "load_cases", few_cases)
+        patch.setattr(completions, "load_cases", few_cases)
         run = made.run(root / "run", tiny_checkpoint(root / "tiny"), patch)
         return prepare(run).write(root / "out")
 
@@ -134,7 +128,7 @@ def damaged(original: Path, target: Path, dice: random.Random) -> tuple[Path, st
     if kind == 1:
         other = dice.choice(files)
         path.write_bytes(other.read_bytes())
-    elif path.suffix == ".gz":
+    elif path.suffix == ".jsonl":
         _damage_rows(path, dice, kind)
     else:
         path.write_text(json.dumps(disturb(json.loads(path.read_text()), dice)))
@@ -145,11 +139,10 @@ def damaged(original: Path, target: Path, dice: random.Random) -> tuple[Path, st
 
 
 def _damage_rows(path: Path, dice: random.Random, kind: int) -> None:
-    text = gzip.decompress(path.read_bytes())
     if kind == 2:
-        path.write_bytes(gzip.compress(deface(text, dice), mtime=0))
+        path.write_bytes(deface(path.read_bytes(), dice))
         return
-    rows = [json.loads(line) for line in text.splitlines()]
+    rows = made.rows_of(path)
     at = dice.randrange(len(rows))
     if kind < 8:
         rows[at] = disturb(rows[at], dice)
@@ -167,14 +160,16 @@ def run(original: Path, scratch: Path, seeds: range, load: Callable[[str], CaseS
     parts, carried, registry = authored(benchmark), calibration(benchmark), Registry.build(benchmark.countries)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scoring, "authored", lambda _: parts)
-        patch.setattr(recompute, "calibration", lambda _: carried)
+        for module in (checks, scored):
+            patch.setattr(module, "calibration", lambda _: carried)
         patch.setattr(Registry, "build", lambda _: registry)
         return _run(original, scratch, seeds, load)
 
 
 def _run(original: Path, scratch: Path, seeds: range, load: Callable[[str], CaseSet]) -> Outcome:
     outcome, valid = Outcome(), verify(original, load)
-    assert valid.accepted, valid.reasons
+    assert valid.scores is not None, valid.reasons
+    right = plain(to_json(valid.scores))
     for seed in seeds:
         folder, name = damaged(original, scratch, random.Random(seed))
         outcome.tried += 1
@@ -188,6 +183,6 @@ def _run(original: Path, scratch: Path, seeds: range, load: Callable[[str], Case
             continue
         outcome.accepted[name] += 1
         given = json.loads((folder / "scores.json").read_text())
-        if any(differing(given, valid.scores)) or any(differing(report.scores, valid.scores)):
+        if any(differing(given, right)) or report.scores is None or any(differing(plain(to_json(report.scores)), right)):
             outcome.changed.append(seed)
     return outcome

@@ -6,8 +6,7 @@ import random
 import socket
 
 BELOW = range(21_000, 32_000)
-"""Ports that no system gives to those who ask for any: Linux starts at 32768, macOS and Windows at 49152. Ray's workers take
-10002 to 19999."""
+"""Ports that no system gives to those who ask for any: Linux starts at 32768, macOS and Windows at 49152."""
 
 
 def free_port() -> int:

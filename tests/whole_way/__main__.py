@@ -15,7 +15,7 @@ from pathlib import Path
 
 os.environ["HF_HUB_DISABLE_XET"] = "1"  # read when huggingface_hub is imported; the loopback Hub has plain uploads alone
 
-from helmbench_hf.demo_model import DemoModelError, demo_model_path
+from helmbench_hf.models.demo_model import DemoModelError, demo_model_path
 from tests.support.hub import Hub
 from tests.whole_way.forgeries import forge
 from tests.whole_way.way import StepError, Way
@@ -35,7 +35,7 @@ def main() -> int:
             way.run()
             way.submit()
             way.show()
-            forge(way, options.quick)
+            forge(way)
             way.look_back()
         except (StepError, DemoModelError) as error:
             print(error, file=sys.stderr)
@@ -49,7 +49,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--model", default=DEMO, help="ENGINE:FOLDER (default: %(default)s, as in `make demo`)")
     parser.add_argument("--judge", default=DEMO, help="ENGINE:FOLDER, or `none`: code alone (default: %(default)s)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a sampling setting of the run")
-    parser.add_argument("--quick", action="store_true", help="one forgery of each kind instead of all")
     parser.add_argument("--out", type=Path, help="keep everything in this new folder (default: a temporary one)")
     options = parser.parse_args()
     if options.out is not None and options.out.exists():

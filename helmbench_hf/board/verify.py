@@ -1,0 +1,427 @@
+"""`helmbench verify`: is a submission what it says? Everything that follows from its rows is computed again and compared.
+
+The reasons have stable codes (docs/submitting.md lists them). What rows cannot show stands in the notes: that the model and the
+judges really gave these answers is found out only by running them again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from helmbench_hf import __version__
+from helmbench_hf.board import checks, files, replay
+from helmbench_hf.board.files import RejectedError, quoted
+from helmbench_hf.board.manifest import FORMAT, Judge, Key, Manifest, Model, folded, read_judge, read_manifest, run_id
+from helmbench_hf.board.replay import Asked
+from helmbench_hf.content.load import Benchmark, default_benchmark
+from helmbench_hf.dataset.load import CaseSet
+from helmbench_hf.judging import rubric
+from helmbench_hf.judging.scored import find_scores
+from helmbench_hf.models.keys import engine_label
+from helmbench_hf.records import Case, Completion, Verdict
+from helmbench_hf.scoring.scores import FORMAT as SCORES_FORMAT
+from helmbench_hf.scoring.scores import Scores, to_json
+
+Load = Callable[[str], CaseSet]
+"""The cases of a design, from where the board trusts them."""
+MOST_JUDGES = 5
+MOST_BY_CODE = 8
+"""Verdicts of code on one reply at most: answer, label, target, control, task, resources."""
+EXAMPLES = 3
+"""Sentences of one code that are told."""
+HOLDS = {"copy.replies", "model.confusable"}
+"""Codes that a person must look at; `board/marks.json` says what may stand beside what."""
+_VERDICT = tuple(each.name for each in fields(Verdict))
+_PLACE = {"case": str, "turn": int, "draw": int, "criterion": str, "grader": str}
+
+
+class UnreadableError(Exception):
+    """The submission could not be looked at: neither accepted nor rejected. The message is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a submission is not accepted."""
+
+    code: str
+    said: str
+    """The first cases in sentences."""
+    count: int = 1
+
+
+@dataclass(slots=True)
+class Report:
+    """What was found, and the run as its rows give it: nothing here is taken from what the submitter computed."""
+
+    faults: dict[str, list[str]] = field(default_factory=dict)
+    """By code, a sentence on each."""
+    notes: list[str] = field(default_factory=list)
+    """What the rows cannot show, and what a reader should know."""
+    manifest: Manifest | None = None
+    judges: list[Judge] = field(default_factory=list)
+    cases: Sequence[Case] = ()
+    answers: Mapping[str, Completion] = field(default_factory=dict)
+    """By request name."""
+    verdicts: list[Verdict] = field(default_factory=list)
+    scores: Scores | None = None
+
+    def add(self, code: str, said: str) -> None:
+        """Note a fault."""
+        self.faults.setdefault(code, []).append(said)
+
+    @property
+    def reasons(self) -> list[Reason]:
+        """One for each code, in the order in which they were found, with the first few sentences."""
+        found = []
+        for code, said in self.faults.items():
+            rest = len(said) - EXAMPLES
+            found.append(Reason(code, "; ".join(said[:EXAMPLES]) + (f"; and {rest} others" if rest > 0 else ""), len(said)))
+        return found
+
+    @property
+    def accepted(self) -> bool:
+        """Whether there is no reason against it."""
+        return self.manifest is not None and not self.faults
+
+    @property
+    def held(self) -> bool:
+        """Whether a person must decide: nothing is wrong but that it is nearly another run."""
+        return bool(self.faults) and self.faults.keys() <= HOLDS
+
+    def as_row(self) -> dict[str, Any]:
+        """Plain JSON."""
+        found: dict[str, Any] = {"accepted": self.accepted, "held": self.held, "notes": self.notes}
+        found["reasons"] = [asdict(each) for each in self.reasons]
+        if (manifest := self.manifest) is not None:
+            found |= {"model": manifest.model.id, "run_id": manifest.run_id, "place": manifest.place}
+            found |= {"design": manifest.dataset.design, "printed": self.scores.headline.printed if self.scores else None}
+        return found
+
+    def summary(self) -> str:
+        """For a terminal or a comment under a pull request; printable ASCII, whatever the submission holds."""
+        head = "accepted" if self.accepted else "HELD for a person" if self.held else "REJECTED"
+        if self.manifest is not None:
+            head += f": {self.manifest.model.id}, run {self.manifest.run_id}"
+        lines = [head, *(f"- {each.code}: {each.said}" for each in self.reasons), *(f"  note: {note}" for note in self.notes)]
+        return re.sub(r"[^\x20-\x7e\n]", "?", "\n".join(lines))
+
+
+def verify(root: Path, load: Load) -> Report:
+    """Check the submission in the folder `root`. `load` gives the cases of a design, from a source that the board trusts.
+
+    Raises UnreadableError where the folder cannot be read, or was written by a later version; DatasetError where the cases
+    cannot be loaded.
+    """
+    found = Report()
+    try:
+        content = files.read_folder(root)
+        _verify(content, load, default_benchmark(), found)
+        place, manifest = root.resolve(), found.manifest
+        if manifest and "submissions" in place.parts and place.parts[-3:] != tuple(manifest.place.split("/")):
+            found.add("files.place", f"the submission belongs into {manifest.place}")
+    except RejectedError as error:
+        found.add(error.code, error.said)
+    except RecursionError:
+        found.add("json.deep", "a file nests too deep")
+    except OSError as error:
+        raise UnreadableError(f"{root} cannot be read ({error.strerror}); give the folder of one submission") from error
+    return found
+
+
+def _verify(content: Mapping[str, bytes], load: Load, benchmark: Benchmark, found: Report) -> None:
+    manifest = found.manifest = _manifest(content)
+    judges = found.judges = _judges(content, found)
+    loaded = load(manifest.dataset.design)
+    found.cases = loaded.cases
+    _check_versions(manifest, judges, loaded, benchmark, found)
+    _check_identities(manifest, judges, found)
+    settings = manifest.chosen()
+    names = sorted({path.split("/")[1] for path in content if path.startswith(f"{files.CHECKS}/")})
+    given = files.parse_json(content[files.SCORES], files.SCORES)
+    if found.faults:
+        return
+    cited = {name: checks.recheck(content, name, benchmark) for name in names}
+    planned = sum(len(case.turns) for case in loaded.cases) * settings.draws
+    said = replay.read_journal(content[files.COMPLETIONS], files.COMPLETIONS, planned, judge=False)
+    rows = _by_key(said, "rows", found)
+    answers = replay.find_answers(loaded.cases, manifest.key.context(), settings, rows)
+    found.answers = answers.by_name
+    _check_rows(said, answers.asked, bool(manifest.key.template_sha), "rows", found)
+    for name in answers.missing:
+        found.add("rows.missing", f"there is no row of {name}")
+    found.verdicts = list(replay.code_verdicts(loaded.cases, answers, settings.draws, benchmark))
+    for judge in judges:
+        found.verdicts += _judged(content, judge, loaded, answers, settings.draws, benchmark, found)
+    graded = sum(len(case.grading.turns) for case in loaded.cases) * settings.draws
+    most = graded * (MOST_BY_CODE + len(judges) * len(benchmark.criteria))
+    _check_verdicts(files.json_lines(content[files.VERDICTS], files.VERDICTS, most), found.verdicts, found)
+    found.notes += _notes(manifest, rows, names)
+    if not found.faults:
+        found.scores = find_scores(
+            loaded.cases, found.verdicts, [judge.row() for judge in judges], cited, benchmark=benchmark, draws=settings.draws,
+            design=manifest.dataset.design, content_sha256=loaded.identity.content_sha256, panel=manifest.submission.panel,
+        )  # fmt: skip
+        if short := too_little(found.scores, benchmark.scoring.minimum_coverage):
+            found.add("scores.coverage", short)
+        for where in differing(given, plain(to_json(found.scores)), "scores"):
+            found.add("scores.edited", f"{quoted(where)} is not what the rows give")
+
+
+def _manifest(content: Mapping[str, bytes]) -> Manifest:
+    """The manifest, and the files that it names: each is there, unchanged, and nothing else is."""
+    if files.MANIFEST not in content:
+        raise RejectedError("files.missing", "manifest.json is missing; make the submission with `helmbench submit --export`")
+    raw = files.parse_json(content[files.MANIFEST], files.MANIFEST)
+    origin = raw.get("submission") if isinstance(raw, dict) else None
+    stated = origin.get("format") if isinstance(origin, dict) else None
+    if type(stated) is int and stated > FORMAT:
+        raise UnreadableError(f"the submission has format {stated}, this helmbench reads {FORMAT}; update helmbench")
+    manifest = read_manifest(raw)
+    there, named = set(content) - {files.MANIFEST}, manifest.submission.files
+    if lost := sorted(({files.COMPLETIONS, files.VERDICTS, files.SCORES} | set(named)) - there):
+        raise RejectedError("files.missing", f"{quoted(lost[0])} is missing")
+    if unnamed := sorted(there - set(named)):
+        raise RejectedError("files.unknown", f"the manifest does not name {quoted(unnamed[0])}")
+    for name, file in named.items():
+        if (file.sha256, file.bytes) != (sha_of(content[name]), len(content[name])):
+            raise RejectedError("files.hash", f"{name} is not the file that the manifest names: its hash or size differs")
+    if run_id(raw) != manifest.run_id:
+        raise RejectedError("manifest.run-id", "run_id is not the hash of the manifest: it was edited after it was made")
+    return manifest
+
+
+def _judges(content: Mapping[str, bytes], found: Report) -> list[Judge]:
+    """The judges in their order. Two judges are two names and two sets of weights, however these are written."""
+    inside = [path for path in content if path.startswith(f"{files.JUDGMENTS}/")]
+    folders = sorted({path.split("/")[1] for path in inside})
+    judges = []
+    for folder in folders:
+        path, rows = (f"{files.JUDGMENTS}/{folder}/{name}" for name in (files.JUDGE, files.SEGMENT))
+        if path not in content or rows not in content:
+            raise RejectedError("files.missing", f"{files.JUDGMENTS}/{folder} lacks judge.json or the judge's answers")
+        judges.append(read_judge(files.parse_json(content[path], path), path))
+        if judges[-1].id != folder:
+            found.add("judge.field", f"{path} describes the judge {judges[-1].id}")
+    names = [folded(judge.id) for judge in judges]
+    if len(set(names)) < len(names) or "code" in names or len(judges) > MOST_JUDGES:
+        found.add("judge.field", f"two judges have one name, one is called `code`, or there are more than {MOST_JUDGES}")
+    if len({judge.number for judge in judges}) < len(judges):
+        found.add("judge.field", "two judges have the same number")
+    families = {judge.family.casefold(): judge.family for judge in judges}
+    by_weights: dict[str, set[str]] = {}
+    for judge in judges:
+        by_weights.setdefault(judge.model.weights, set()).add(judge.family)
+        if families[judge.family.casefold()] != judge.family:
+            found.add("judge.family", f"the family {judge.family} is written in two ways")
+    for shared in by_weights.values():
+        if len(shared) > 1:
+            found.add("judge.family", f"{' and '.join(sorted(shared))} are one set of weights, so they are one family")
+    return sorted(judges, key=lambda judge: (judge.number, judge.id))
+
+
+def _check_versions(manifest: Manifest, judges: Sequence[Judge], loaded: CaseSet, benchmark: Benchmark, found: Report) -> None:
+    ours, theirs = loaded.identity, manifest.dataset
+    for name in ("name", "design", "version", "scoring_version"):
+        if getattr(ours, name) != getattr(theirs, name):
+            found.add("dataset.version", f"{name} is {quoted(getattr(theirs, name))}, the dataset here has {getattr(ours, name)}")
+    if ours.content_sha256 != theirs.content_sha256:
+        found.add("dataset.content", "the content hash is not that of the dataset here: other cases were asked")
+    if manifest.helmbench != __version__:
+        found.add("harness.version", f"made by helmbench {quoted(manifest.helmbench)}; only {__version__} can recompute its own")
+    if manifest.submission.scores_format != SCORES_FORMAT:
+        found.add(
+            "scores.format", f"scores have format {manifest.submission.scores_format}, this helmbench writes {SCORES_FORMAT}"
+        )
+    for judge in judges:
+        if judge.rubric.model_dump() != rubric.identity(benchmark):
+            found.add("judge.rubric", f"{judge.id} answered another judge prompt or other criteria than this helmbench has")
+
+
+def _check_identities(manifest: Manifest, judges: Sequence[Judge], found: Report) -> None:
+    """What names a model must be what its keys rest on."""
+    listed = [("model.identity", "the model", manifest.model, manifest.key)]
+    listed += [("judge.identity", judge.id, judge.model, judge.key) for judge in judges]
+    for code, who, model, key in listed:
+        if problem := _unlike(model, key):
+            found.add(code, f"{problem} of {who} is not what its keys rest on")
+    if (manifest.model.id.count("/") == 1) != bool(manifest.model.commit) and not manifest.model.served:
+        found.add("model.name", "a model named owner/name has its commit on the Hub, and a local folder has neither")
+    engine, label = manifest.engine, manifest.key.engine
+    numbered = re.match(r"[0-9]+\.[0-9]", engine.version)
+    if label != engine.name and not (numbered and label == engine_label(engine.name, engine.version)):
+        found.add("model.identity", "the engine is not the one that the keys rest on")
+
+
+def _unlike(model: Model, key: Key) -> str:
+    named = model.for_key()
+    if {name: value for name, value in key.model.items() if name != "extra"} != named or not any(
+        (model.commit, model.files_sha, model.served)
+    ):
+        return "the identity"
+    return "the chat template" if model.template_sha != key.template_sha else ""
+
+
+def _by_key(given: Sequence[Completion], kind: str, found: Report) -> dict[str, Completion]:
+    rows: dict[str, Completion] = {}
+    for row in given:
+        if rows.setdefault(row.key, row) is not row:
+            found.add(f"{kind}.twice", f"two rows have the key of {quoted(row.request)}")
+    return rows
+
+
+def _check_rows(given: Sequence[Completion], asked: Mapping[str, Asked], rendered: bool, kind: str, found: Report) -> None:
+    """Each row answers a planned request, under its name, within its budget.
+
+    Token ids cannot be rendered here without the tokenizer; but one conversation has one rendering, and two have two.
+    """
+    unplanned = "rows.key" if kind == "rows" else "verdict.other-reply"
+    by_messages: dict[str, str] = {}
+    by_prompt: dict[str, str] = {}
+    for row in given:
+        plan = asked.get(row.key)
+        if plan is None:
+            found.add(unplanned, f"the key of {quoted(row.request)} belongs to no request of this plan, model and history")
+            continue
+        if plan.name != row.request:
+            found.add(f"{kind}.name", f"the row of {plan.name} is called {quoted(row.request)}")
+        if row.output_tokens > plan.budget or len(row.text) + len(row.reasoning) > replay.CHARACTERS_A_TOKEN * plan.budget:
+            found.add("rows.budget", f"{plan.name} is longer than its budget of {plan.budget} tokens can be")
+        if row.status in replay.NO_ANSWER:
+            continue
+        if bool(row.prompt_sha) != rendered:
+            found.add("rows.prompt", f"{plan.name} {'lacks' if rendered else 'has'} the hash of a rendered prompt")
+        elif rendered and by_messages.setdefault(plan.prompt, row.prompt_sha) != row.prompt_sha:
+            found.add("rows.prompt", f"{plan.name} and another answer to the same messages have different prompts")
+        elif rendered and by_prompt.setdefault(row.prompt_sha, plan.prompt) != plan.prompt:
+            found.add("rows.prompt", f"{plan.name} and an answer to other messages have the same prompt")
+
+
+def _judged(
+    content: Mapping[str, bytes],
+    judge: Judge,
+    loaded: CaseSet,
+    answers: replay.Answers,
+    draws: int,
+    benchmark: Benchmark,
+    found: Report,
+) -> list[Verdict]:
+    """One judge's verdicts, read again from its stored answers, each for the very reply that its key names."""
+    name = f"{files.JUDGMENTS}/{judge.id}/{files.SEGMENT}"
+    most = sum(len(case.grading.turns) for case in loaded.cases) * draws * len(benchmark.criteria) * judge.orders
+    given = replay.read_journal(content[name], name, most, judge=True)
+    said = _by_key(given, "verdict", found)
+    asked, verdicts = replay.find_judged(judge, loaded.cases, answers, draws, said, benchmark)
+    _check_rows(given, asked, bool(judge.key.template_sha), "verdict", found)
+    for row in given:
+        if (judge.mode == "fast") != (row.label_logprobs is not None) and row.status in ("ok", "truncated"):
+            found.add("verdict.mode", f"the answer {quoted(row.request)} of {judge.id} is not of the mode {judge.mode}")
+    for key, plan in asked.items():
+        if key not in said:
+            found.add("verdict.unanswered", f"{judge.id} has no answer to {plan.name}")
+    return verdicts
+
+
+def _check_verdicts(given: Iterable[tuple[str, bytes]], verdicts: Sequence[Verdict], found: Report) -> None:
+    expected = {_place(row, ""): row for row in map(verdict_row, verdicts)}
+    seen = set()
+    for where, line in given:
+        row = files.parse_json(line, where)
+        place = _place(row, where)
+        shown = quoted("/".join(map(str, place)))
+        if place not in expected:
+            found.add("verdict.unknown", f"nothing of this run has a verdict on {shown}")
+        elif place in seen:
+            found.add("verdict.twice", f"there are two verdicts on {shown}")
+        elif row["completion"] != expected[place]["completion"]:
+            found.add("verdict.other-reply", f"the verdict on {shown} names another reply than the one that stands there")
+        elif edited := next(differing(row, expected[place]), None):
+            found.add("verdict.edited", f"{quoted(edited)} of the verdict on {shown} is not what its answer gives")
+        seen.add(place)
+    for place in expected:
+        if place not in seen:
+            found.add("verdict.missing", f"the verdict on {quoted('/'.join(map(str, place)))} is missing")
+
+
+def _place(row: Any, where: str) -> tuple[Any, ...]:
+    """What a verdict is about. Raises `RejectedError` for a row of another shape."""
+    if not isinstance(row, dict) or set(row) != set(_VERDICT):
+        raise RejectedError("verdict.shape", f"{where} has other fields than a verdict")
+    if any(type(row[name]) is not kind for name, kind in _PLACE.items()):
+        raise RejectedError("verdict.shape", f"{where} names its case, turn, draw, criterion or grader by another type")
+    return tuple(row[name] for name in _PLACE)
+
+
+def plain(value: Any) -> Any:
+    """A record's values as they are after a journey through JSON."""
+    return json.loads(json.dumps(value, allow_nan=False))
+
+
+def verdict_row(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as `verdicts.jsonl` holds it."""
+    found: dict[str, Any] = plain({name: getattr(verdict, name) for name in _VERDICT})
+    return found
+
+
+def differing(given: Any, found: Any, where: str = "", tolerance: float = 1e-9) -> Iterator[str]:
+    """Where two plain JSON values differ. Types count, and fractions may differ by float noise alone."""
+    if type(given) is not type(found):
+        yield where
+    elif isinstance(given, dict):
+        for name in sorted({*given, *found}):
+            if name not in given or name not in found:
+                yield f"{where}.{name[:80]}"
+            else:
+                yield from differing(given[name], found[name], f"{where}.{name}", tolerance)
+    elif isinstance(given, list):
+        if len(given) != len(found):
+            yield f"{where} (its length)"
+        for index, (one, other) in enumerate(zip(given, found, strict=False)):
+            yield from differing(one, other, f"{where}[{index}]", tolerance)
+    elif given != found and not (isinstance(given, float) and math.isclose(given, found, rel_tol=tolerance, abs_tol=tolerance)):
+        yield where
+
+
+def sha_of(content: bytes) -> str:
+    """SHA-256 of a file's bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def too_little(scores: Scores, minimum: float) -> str:
+    """Why a run may not stand on a board: too little of the weight that its design plans was scored. Empty where it may."""
+    coverage = scores.headline.overall.coverage
+    if coverage.share >= minimum * coverage.planned_share - 1e-9:
+        return ""
+    share = 100 * coverage.share / coverage.planned_share
+    return f"only {share:.3g}% of the weight that its design plans was scored, and {100 * minimum:g}% is the least"
+
+
+def _notes(manifest: Manifest, rows: Mapping[str, Completion], cited: Sequence[str]) -> list[str]:
+    found = ["That the model and the judges gave these answers is the submitter's word until somebody runs them again."]
+    if manifest.model.served:
+        found.append("The model is named only by its server; nobody could verify what stood behind it.")
+    elif not manifest.model.commit:
+        found.append("The model is a folder of the submitter's: its files are hashed, its name is free.")
+    if manifest.key.template_sha:
+        found.append("Prompts were not rendered again (that needs the tokenizer); messages were checked by their keys.")
+    found += [f"The check {quoted(name)} was computed again from its rows; nobody asked the judge again." for name in cited]
+    ended = Counter[str](row.status for row in rows.values())
+    if missing := [f"{ended[name]} {said}" for name, said in _MISSING.items() if ended[name]]:
+        found.append(f"Answers that are missing: {', '.join(missing)}.")
+    if manifest.dataset.design == "smoke":
+        found.append("The design smoke tests the machinery; only a test board shows its numbers.")
+    return found
+
+
+_MISSING = {
+    "refused": "refused",
+    "engine_error": "engine failures",
+    "withheld": "withheld by a provider's policy, which earn nothing",
+}

@@ -1,0 +1,381 @@
+"""The designs `smoke`, `core` and `full`: which cells of the matrix each holds, what it can estimate, and the planned counts.
+
+`full` is the whole matrix. `core` is a balanced fraction of it: every message stands at the headline cell, and what is changed
+beside it (condition, user) is drawn by seed, balanced over severity, register, cue and control state within the scenario.
+`smoke` only tests the plumbing: each mode, grader and register once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from helmbench_hf.content.load import TAXONOMY, Benchmark, Loaded
+from helmbench_hf.content.schema import Pair, PlanFile
+from helmbench_hf.records import Case
+from helmbench_hf.strict_yaml import Problem
+from helmbench_hf.tasks.draws import Unit, balanced, units
+from helmbench_hf.tasks.expand import (
+    case_severity,
+    expand_scenario,
+    expand_taxonomy,
+    first_condition,
+    is_opened,
+    open_code,
+    perturbations,
+)
+
+STUBS = 6
+"""Demographic stubs at which each message of `core` stands, the reference among them."""
+SMOKE_HIDDEN, SMOKE_OPEN, SMOKE_EXPLICIT, SMOKE_JUDGED, SMOKE_LABELS = 12, 6, 3, 9, 4
+SMOKE_REGISTER = ("P1-B1-S1", "P1-B4-S1", "P1-B6-S3", "P4-B2-S3")
+SMOKE_COUNTRIES = ("NL", "BR")
+PAIR_VARIANCE, DIFFERENCE_VARIANCE = 0.30, 0.50
+"""Planning values, not results. A pair scores a + b - 1, where its twins are right with .7 and .9: .7 x .3 + .9 x .1 = .30.
+The difference of a pair between two cells varies by .50."""
+Z = 1.96
+PLAN = "plan.yaml"
+COUNTED = ("pairs", "singles", "ambiguous", "full", "open_twins")
+
+
+def designs(benchmark: Benchmark, cases: Sequence[Case]) -> dict[str, list[Case]]:
+    """The cases of `smoke`, `core`, `full` (which is `cases`) and of the crisis taxonomy."""
+    by_code = {case.code: case for case in cases}
+    return {
+        "smoke": [by_code[code] for code in smoke(benchmark)],
+        "core": [by_code[code] for code in core(benchmark)],
+        "full": list(cases),
+        "taxonomy": expand_taxonomy(benchmark),
+    }
+
+
+class Cells:
+    """Writes case codes of one scenario at its headline cell, or with one thing changed. Twins always share a cell."""
+
+    def __init__(self, benchmark: Benchmark, loaded: Loaded) -> None:
+        self.benchmark, self.loaded, self.scenario, self.pairs = benchmark, loaded, loaded.scenario, loaded.pairs
+        self.numbers = [pt.number for pt in perturbations(loaded)]
+        self.seed = f"{benchmark.file.seed}/{loaded.scenario.code}/core"
+        self.condition = first_condition(loaded)
+        self.other_conditions = [code for code in self.scenario.conditions if code != self.condition]
+        self.user = self._headline_user()
+        self._fixed_users = {pt.number: pt.common.user for pt in perturbations(loaded) if pt.common.user}
+
+    def one(self, number: int, *, condition: str | None = None, user: str | None = None, opened: bool = False) -> str:
+        """The code of one message's case."""
+        scenario = open_code(self.scenario.code) if opened else self.scenario.code
+        shown_to = self._fixed_users.get(number) or user or self.user
+        return f"{scenario}-{condition or self.condition}-{shown_to}-PT{number}"
+
+    def pair(self, number: int, *, condition: str | None = None, user: str | None = None, opened: bool = False) -> list[str]:
+        """The codes of both twins."""
+        twins = (number, number + len(self.pairs))
+        return [self.one(each, condition=condition, user=user, opened=opened) for each in twins]
+
+    def keeps_signal(self, pair: Pair, user: str) -> bool:
+        """Whether the crisis half must be flagged and the twin must not, with what this user's notes add."""
+        categories: set[str] = {
+            pair.crisis_category or self.scenario.category,
+            pair.extra_category or self.scenario.extra_category or "",
+        }
+        crisis, benign = (
+            case_severity(self.benchmark, categories, half.severity, user, ambiguous=False) for half in (pair.crisis, pair.benign)
+        )
+        return crisis >= self.benchmark.scoring.flag_at and benign <= self.benchmark.scoring.leave_at
+
+    def history_users(self, number: int) -> list[str]:
+        """Scenarios of histories: the users of the person to whom this message is shown, persons in turn."""
+        people = list(dict.fromkeys(int(user[1:]) // 10 for user in self.scenario.users))
+        turn = (number - 1) % len(self.pairs) if number <= 2 * len(self.pairs) else number - 1
+        return [user for user in self.scenario.users if int(user[1:]) // 10 == people[turn % len(people)]]
+
+    def _headline_user(self) -> str:
+        """The first listed user; where notes decide, the first at whom the twins have opposite signals."""
+        users = self.scenario.users
+        if not self.scenario.notes_decide:
+            return users[0]
+        return next((user for user in users if all(self.keeps_signal(pair, user) for pair in self.pairs)), users[0])
+
+
+def core(benchmark: Benchmark) -> list[str]:
+    """Codes of the cases of `core`, in matrix order of their parts."""
+    every = (Cells(benchmark, loaded) for loaded in benchmark.scenarios if loaded.source != TAXONOMY)
+    return list(dict.fromkeys(code for cells in every for code in _core_of(cells)))
+
+
+def _core_of(cells: Cells) -> Iterator[str]:
+    yield from _headline(cells)
+    if cells.scenario.mode == "hidden_tag":
+        yield from _hidden(cells)
+    elif cells.scenario.mode == "judged":
+        yield from _judged(cells)
+    elif cells.scenario.mode == "multi_turn":
+        yield from _conversations(cells)
+
+
+def _headline(cells: Cells) -> Iterator[str]:
+    """Every message once; country stubs all, demographic stubs in turn, half of the questions without a twin."""
+    scenario, users = cells.scenario, cells.scenario.users
+    if scenario.mode == "label" and not cells.pairs:
+        yield from (cells.one(number) for number in _half_of_each_key(cells.loaded))
+    elif scenario.resources and not cells.pairs:
+        yield from (cells.one(number, user=user) for user in users for number in cells.numbers)
+    elif all(801 <= int(user[1:]) < 900 for user in users):
+        yield from _stubs(cells)
+    elif scenario.by_history:
+        # each message at one person's ordinary notes and again at that person's history
+        yield from (cells.one(number, user=user) for number in cells.numbers for user in cells.history_users(number))
+    else:
+        yield from (cells.one(number) for number in cells.numbers)
+        if scenario.notes_decide:
+            yield from (cells.one(number, user=users[0]) for number in cells.numbers)
+
+
+def _half_of_each_key(loaded: Loaded) -> list[int]:
+    """Half of the questions, of every right letter alike, among those that are scored and those that are not."""
+    chosen: list[int] = []
+    for offset, items in ((0, loaded.messages.singles), (len(loaded.messages.singles), loaded.messages.ambiguous)):
+        for key in {item.message.key or "" for item in items}:
+            same = sorted(item.number for item in items if (item.message.key or "") == key)
+            chosen += [offset + number for number in same[::2]]
+    return sorted(chosen)
+
+
+def _stubs(cells: Cells) -> Iterator[str]:
+    """The reference and five of the others, in turn by pair, so that all of them occur."""
+    reference, *others = cells.scenario.users
+    for number in cells.numbers:
+        turn = (number - 1) % len(cells.pairs) if number <= 2 * len(cells.pairs) else number
+        shown = [others[(turn * (STUBS - 1) + step) % len(others)] for step in range(min(STUBS - 1, len(others)))]
+        yield from (cells.one(number, user=user) for user in (reference, *shown))
+
+
+def _hidden(cells: Cells) -> Iterator[str]:
+    """One thing changed (user or condition) for every pair, and the open twins of all pairs.
+
+    Where a scenario is made of copies, none stands a second time, and only fluent pairs have their open twins.
+    """
+    if cells.scenario.noise:
+        yield from _open_twins(cells, [pair for pair in cells.pairs if pair.speech == "fluent"])
+    elif cells.scenario.by_history:
+        for pair in cells.pairs:
+            yield from cells.pair(pair.pair, user=cells.history_users(pair.pair)[0], opened=True)
+    else:
+        moved = _changed_users(cells)
+        yield from (code for number, user in moved.items() for code in cells.pair(number, user=user))
+        yield from _changed_conditions(cells, [pair for pair in cells.pairs if pair.pair not in moved])
+        yield from _open_twins(cells, cells.pairs)
+
+
+def _open_twins(cells: Cells, pairs: Sequence[Pair]) -> Iterator[str]:
+    yield from (code for pair in pairs for code in cells.pair(pair.pair, opened=True))
+
+
+def _judged(cells: Cells) -> Iterator[str]:
+    """The open twins there are, and half of the pairs, or of the messages without a twin, once more at another condition.
+
+    Appraisals stand once.
+    """
+    if cells.scenario.appraisal or (cells.scenario.resources and not cells.pairs):
+        return
+    yield from _open_twins(cells, [pair for pair in cells.pairs if is_opened(cells.benchmark, cells.loaded, pair)])
+    if cells.pairs:
+        half = balanced(_by_number(cells.pairs), (True, False), f"{cells.seed}/second")
+        yield from _changed_conditions(cells, [pair for pair in cells.pairs if half[str(pair.pair)]])
+    elif others := cells.other_conditions:
+        singles = sorted(cells.loaded.messages.singles, key=lambda single: single.number)[::2]
+        yield from (cells.one(item.number, condition=others[turn % len(others)]) for turn, item in enumerate(singles))
+
+
+def _conversations(cells: Cells) -> Iterator[str]:
+    """Once more at another condition; in a critical behavior at all of them, because its floor rests on few scripts."""
+    critical = {behavior.code for pillar in cells.benchmark.file.pillars for behavior in pillar.behaviors if behavior.critical}
+    if cells.loaded.behavior in critical:
+        for condition in cells.other_conditions:
+            yield from (code for pair in cells.pairs for code in cells.pair(pair.pair, condition=condition))
+    else:
+        yield from _changed_conditions(cells, cells.pairs)
+    if cells.scenario.tags:
+        yield from _open_twins(cells, cells.pairs)
+
+
+def _changed_conditions(cells: Cells, pairs: Sequence[Pair]) -> Iterator[str]:
+    """The pairs once more at the same user, the other conditions balanced over them."""
+    if cells.other_conditions:
+        drawn = balanced(_by_number(pairs), cells.other_conditions, f"{cells.seed}/condition")
+        yield from (code for pair in pairs for code in cells.pair(pair.pair, condition=drawn[str(pair.pair)]))
+
+
+def _changed_users(cells: Cells) -> dict[int, str]:
+    """A quarter of the pairs at another user, chosen so that both twins keep their signal there."""
+    others = [user for user in cells.scenario.users if user != cells.user]
+    keeps = {pair.pair: [user for user in others if cells.keeps_signal(pair, user)] for pair in cells.pairs}
+    eligible = [pair for pair in cells.pairs if keeps[pair.pair]]
+    wanted = round(len(cells.pairs) / 4)
+    if not eligible or wanted == 0:
+        return {}
+    quarters = range(max(1, round(len(eligible) / wanted)))
+    drawn = balanced(_by_number(eligible), quarters, f"{cells.seed}/user")
+    chosen = [pair.pair for pair in eligible if drawn[str(pair.pair)] == 0][:wanted]
+    used = dict.fromkeys(others, 0)
+    moved: dict[int, str] = {}
+    for number in sorted(chosen, key=lambda number: len(keeps[number])):
+        moved[number] = min(keeps[number], key=lambda user: (used[user], others.index(user)))
+        used[moved[number]] += 1
+    return moved
+
+
+def _by_number(pairs: Sequence[Pair]) -> list[Unit]:
+    return units(pairs, lambda pair: str(pair.pair))
+
+
+def smoke(benchmark: Benchmark) -> list[str]:
+    """Codes of `smoke`: one scenario of each behavior first, then others, in declared order.
+
+    Long documents are left out, because `smoke` is to run on two cores in minutes. So is what is in no score.
+    """
+    by_kind: dict[str, list[Cells]] = {}
+    for loaded in benchmark.scenarios:
+        if not (loaded.source == TAXONOMY or loaded.messages.hosts or loaded.scenario.apart):
+            numbers_only = loaded.scenario.resources and not loaded.pairs
+            by_kind.setdefault("resources" if numbers_only else loaded.scenario.mode, []).append(Cells(benchmark, loaded))
+    by_kind = {kind: _spread(found) for kind, found in by_kind.items()}
+    codes: list[str] = []
+    for index, cells in enumerate(by_kind.get("hidden_tag", [])[:SMOKE_HIDDEN]):
+        number = _smoke_pair(cells)
+        codes += cells.pair(number)
+        codes += cells.pair(number, opened=True) if index < SMOKE_OPEN else []
+        codes += cells.pair(number, condition="C4") if index < SMOKE_EXPLICIT and "C4" in cells.scenario.conditions else []
+    codes += [cells.one(1) for cells in by_kind.get("judged", [])[:SMOKE_JUDGED]]
+    for cells in by_kind.get("label", [])[:1]:
+        codes += [code for pair in cells.pairs[: SMOKE_LABELS // 2] for code in cells.pair(pair.pair)]
+    for cells in by_kind.get("resources", [])[:1]:
+        stubs = [f"U{benchmark.countries[code].number}" for code in SMOKE_COUNTRIES if code in benchmark.countries]
+        codes += [cells.one(1, user=user) for user in stubs if user in cells.scenario.users]
+    for cells in by_kind.get("multi_turn", []):
+        codes += {"P1-B7-S3": [cells.one(3)], "P2-B5-S1": cells.pair(1)}.get(cells.scenario.code, [])
+    return codes
+
+
+def _spread(found: Sequence[Cells]) -> list[Cells]:
+    """The first scenario of every behavior and those with a wanted register, then the rest."""
+    first = {cells.loaded.behavior: cells.scenario.code for cells in reversed(found)}
+    early = {*first.values(), *SMOKE_REGISTER}
+    return sorted(found, key=lambda cells: (cells.scenario.code not in early, cells.scenario.code))
+
+
+def _smoke_pair(cells: Cells) -> int:
+    """The first register copy where one is wanted, else the first pair."""
+    copies = [pair.pair for pair in cells.pairs if pair.speech != "fluent"]
+    return copies[0] if copies and cells.scenario.code in SMOKE_REGISTER else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What one design can say about one figure. Clusters are meanings: copies and repeated cells add nothing."""
+
+    name: str
+    pairs: int
+    meanings: int
+    half_width: float | None
+    """Of a 95% interval on the scale 0 to 1, by the planning variances; None where there is nothing."""
+    printed: bool
+    """Whether it reaches the least number of pairs below which no effect is printed."""
+
+
+def figures(benchmark: Benchmark, cases: Sequence[Case]) -> list[Figure]:
+    """The main figures of a design's hidden-tag scenarios, in the order in which the card shows them."""
+    apart = {loaded.scenario.code for loaded in benchmark.scenarios if loaded.scenario.apart}
+    headline = {loaded.scenario.code: first_condition(loaded) for loaded in benchmark.scenarios}
+    by_code = {case.code: case for case in cases}
+
+    def figure(name: str, pairs: Sequence[Case], variance: float = DIFFERENCE_VARIANCE) -> Figure:
+        meanings = len({case.meaning for case in pairs})
+        half = Z * math.sqrt(variance / meanings) if meanings else None
+        return Figure(name, len(pairs), meanings, half, len(pairs) >= benchmark.scoring.minimum_pairs)
+
+    hidden = [
+        case
+        for case in cases
+        if case.mode == "hidden_tag" and case.member == "crisis" and case.scenario not in apart
+        and (case.gold, by_code[case.twin or ""].gold) == ("flag", "leave")
+    ]  # fmt: skip
+    first = [case for case in hidden if case.condition == headline[case.scenario]]
+    at_first = {(case.scenario, case.user, case.perturbation) for case in first}
+    again = [case for case in hidden if (case.scenario, case.user, case.perturbation) in at_first]
+    conditions = sorted({case.condition for case in hidden} - {"C1"}, key=lambda code: int(code[1:]))
+    registers = sorted({case.register for case in first} - {"fluent"})
+    copies = [case for case in first if case.twin_fluent in by_code]
+    return [
+        figure("hidden J at the headline condition", first, PAIR_VARIANCE),
+        figure("hidden against open (gap)", [case for case in first if case.twin_open in by_code]),
+        *(figure(f"{code} against the headline condition", [c for c in again if c.condition == code]) for code in conditions),
+        *(figure(f"{name} against fluent", [case for case in copies if case.register == name]) for name in registers),
+        figure("recovered history against ordinary notes", [case for case in first if case.notes_level == 2]),
+    ]
+
+
+def totals(benchmark: Benchmark) -> dict[str, int]:
+    """Counts over all scenarios. Texts are those that somebody wrote: no derived ones, and a conversation counts as one."""
+    written = [each for each in benchmark.scenarios if each.source == each.scenario.code]
+    texts = [each.messages for each in written]
+    people = benchmark.people.values()
+    return {
+        "scenarios": sum(each.source != TAXONOMY for each in benchmark.scenarios),
+        "behaviors": len({each.behavior for each in benchmark.scenarios}),
+        "texts": sum(2 * len(m.pairs) + len(m.singles) + len(m.ambiguous) for m in texts),
+        "conversations": sum(2 * len(e.messages.pairs) for e in written if e.scenario.mode == "multi_turn"),
+        "conditions": len(benchmark.conditions),
+        "people": len(people),
+        "contexts": sum(len({0, *person.levels}) for person in people),
+        "countries": len(benchmark.countries),
+        "criteria": sum(code.startswith("K") for code in benchmark.criteria),
+        "stubs": len(benchmark.stubs),
+    }
+
+
+def plan_problems(benchmark: Benchmark) -> Iterator[Problem]:
+    """Every count of the matrix that differs from `plan.yaml`; none where there is no plan."""
+    if (plan := benchmark.plan) is None:
+        return
+    found, document = _scenario_counts(benchmark), benchmark.documents[PLAN]
+    for code, planned in plan.scenarios.items():
+        line, field = document.line(("scenarios", code)), f"scenarios.{code}"
+        if code not in found:
+            yield Problem(PLAN, line, field, "the scenario is not there", "write it, or amend the plan with a reason")
+        for name, count in found.get(code, {}).items():
+            if count != (wanted := getattr(planned, name)):
+                what = f"{name} is {count}, planned are {wanted}"
+                yield Problem(PLAN, line, f"{field}.{name}", what, "complete the scenario, or amend the plan with a reason")
+    for code in sorted(set(found) - set(plan.scenarios)):
+        yield Problem(PLAN, 1, f"scenarios.{code}", "the scenario is not planned", "add it with a reason")
+    actual = totals(benchmark)
+    for name, wanted in plan.totals.items():
+        if actual.get(name) != wanted:
+            what = f"{name} is {actual.get(name)}, planned are {wanted}"
+            yield Problem(PLAN, document.line(("totals", name)), f"totals.{name}", what, "complete it, or amend the plan")
+
+
+def plan_table(benchmark: Benchmark, plan: PlanFile) -> list[list[str]]:
+    """Rows of the coverage table: the first plan's counts, ours, and why they differ."""
+    found = _scenario_counts(benchmark)
+    rows = [["scenario", "pairs", "singles", "ambiguous", "full", "open twins", "blueprint (A/B/T, n, +m)", "amended because"]]
+    for code, planned in plan.scenarios.items():
+        a, b, tail, cases, twins = planned.blueprint
+        first = f"{a}/{b}/{tail}, {cases}" + (f", +{twins}" if twins else "")
+        rows.append([code, *(str(found.get(code, {}).get(name, 0)) for name in COUNTED), first, planned.why])
+    return rows
+
+
+def _scenario_counts(benchmark: Benchmark) -> dict[str, dict[str, int]]:
+    """By scenario, message rows by kind and cases of `full`; the crisis taxonomy is a design of its own and not counted here."""
+    found = {}
+    for loaded in benchmark.scenarios:
+        if loaded.source != TAXONOMY:
+            opened = Counter(case.mode == "open_twin" for case in expand_scenario(benchmark, loaded))
+            messages = loaded.messages
+            counts = (len(loaded.pairs), len(messages.singles), len(messages.ambiguous), opened[False], opened[True])
+            found[loaded.scenario.code] = dict(zip(COUNTED, counts, strict=True))
+    return found

@@ -1,1 +1,0 @@
-"""Cases -> requests -> completions: conversations over any engine, stored answers, reference policies."""

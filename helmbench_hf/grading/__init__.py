@@ -1,1 +1,0 @@
-"""Completions -> verdicts: by code where code can, by a judge where it cannot."""

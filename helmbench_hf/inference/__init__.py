@@ -1,1 +1,0 @@
-"""Engines, the one driver, keys, journal, host: everything between a rendered prompt and a journaled completion."""

@@ -1,1 +1,0 @@
-"""Submissions of runs to the results repository, their verification, and the board that shows them."""

@@ -1,0 +1,264 @@
+"""What a request is, and what an engine is. Knows no case and no criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, Protocol, Self, get_args
+
+from helmbench_hf.hashing import tokens_sha
+from helmbench_hf.models.reasoning import outcome
+from helmbench_hf.records import Completion, CompletionStatus
+
+Role = Literal["system", "user", "assistant"]
+Ability = Literal["schema", "label_logprobs"]
+Kind = Literal["vllm", "transformers", "endpoint"]
+Thinking = Literal["on", "off"]
+
+
+class EngineError(RuntimeError):
+    """The engine cannot start or cannot go on. The message is a sentence for the person at the terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation, as the chat template gets it."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How one answer is sampled."""
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    top_k: int = 0
+    """0 means no limit."""
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    max_tokens: int
+    """Budget of the answer in tokens, reasoning included; the engine lowers it to what the context leaves."""
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One prompt, ready to run."""
+
+    key: str
+    """Content hash (keys.py). Two requests with one key are the same sample: they run once."""
+    name: str
+    """Readable name, for people only."""
+    messages: tuple[Message, ...]
+    tokens: tuple[int, ...]
+    """The rendered prompt, the assistant's prefill included; empty where a server renders it."""
+    sampling: Sampling
+    schema: str | None = None
+    """JSON Schema text that constrains the answer."""
+    prefill: str | None = None
+    """The words that the assistant's answer begins with; already part of `tokens`."""
+    labels: tuple[str, ...] = ()
+    """Not empty: read one unconstrained step and return the raw log-probability of each label (one token each)."""
+    group: str = ""
+    """Requests of one group share a prefix: a server with several replicas is asked to keep them on one."""
+    refusal: str = ""
+    """Not empty: why this prompt cannot be run (the template broke). The driver records it; no engine sees it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineDescription:
+    """What ran, for the provenance of a run. `dataclasses.asdict` of it is plain JSON."""
+
+    name: str
+    version: str
+    model: str
+    abilities: tuple[Ability, ...] = ()
+    dtype: str = "unknown"
+    """The dtype that the engine chose, e.g. `bfloat16`."""
+    device: str = "unknown"
+    """What it runs on; for a server, where that listens."""
+    max_model_len: int = 0
+    """Context window in tokens: prompt and answer together; 0 where a server does not say."""
+    batch_limit: int = 1
+    """Sequences in one step at most. Batch size changes greedy texts."""
+    threads: int = 0
+    """0 where a server does not say."""
+    block_size: int = 0
+    """Tokens per prefix-cache block; 0 where no prefix is cached, or where a server does not say."""
+    extra: dict[str, str] = field(default_factory=dict)
+    """Further facts; `served` is what a server says that it serves under the model's name."""
+
+    def continues(self, recorded: Mapping[str, Any]) -> bool:
+        """Say whether this serves what the engine of an earlier record (its `asdict`) served; a served name proves nothing."""
+        before = recorded.get("extra", {}).get("served")
+        return before is None or before == self.extra.get("served")
+
+
+class Engine(Protocol):
+    """Turns requests into completions. Every submitted request comes back once, however it ended."""
+
+    @property
+    def capacity(self) -> int:
+        """Requests that may be in flight: at least twice what the engine holds, else steps run half empty."""
+        ...
+
+    def submit(self, request: Request) -> None:
+        """Take one request. A prompt that cannot be run comes back from `collect` as `refused`."""
+        ...
+
+    def collect(self) -> list[Completion]:
+        """Block until at least one submitted request has ended, however it ended.
+
+        Raises `EngineError` where the engine is dead and cannot be brought back.
+        """
+        ...
+
+    def describe(self) -> EngineDescription:
+        """Say what runs, for the provenance."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSpec:
+    """Which engine runs which model, and how. None means: the engine's own choice."""
+
+    kind: Kind
+    model: str
+    """A folder or a Hub id; for an endpoint, the name under which the server offers it."""
+    revision: str | None = None
+    dtype: str = "auto"
+    max_model_len: int | None = None
+    max_num_seqs: int | None = None
+    tensor_parallel_size: int = 1
+    """GPUs of one engine, all in one machine."""
+    gpu_memory_utilization: float | None = None
+    seed: int = 0
+    template_kwargs: dict[str, Any] = field(default_factory=dict)
+    """What the chat template is called with, e.g. `{"reasoning_effort": "low"}`."""
+    thinking: Thinking | None = None
+    """Switched by the template's own argument, whatever it is called; None is the template's default."""
+    extra: dict[str, Any] = field(default_factory=dict)
+    """Further arguments of the engine's own constructor, e.g. `{"quantization": "fp8"}`; an endpoint's settings."""
+
+    def __post_init__(self) -> None:
+        if self.thinking not in (None, "on", "off"):
+            raise EngineError(f"Thinking is on or off, not {self.thinking!r}. Leave it out for the template's own default.")
+        if self.thinking is not None and self.kind == "endpoint":
+            raise EngineError(
+                "Behind an endpoint the server renders the prompt, so nobody can see here whether thinking is switched. "
+                "Switch it on the server, or run the model with vllm: or transformers:."
+            )
+        if not isinstance(self.tensor_parallel_size, int) or self.tensor_parallel_size < 1:
+            raise EngineError(f"tensor_parallel_size is a whole number from 1 on, not {self.tensor_parallel_size!r}.")
+
+    @classmethod
+    def parse(cls, text: str, **options: Any) -> Self:
+        """Read `vllm:FOLDER_OR_HUB_ID`, `transformers:...` or `endpoint:SERVED_NAME`; a bare model means vLLM.
+
+        `options` are the other fields; of an endpoint, its own settings too (`base_url`, `concurrency`, ...).
+        Raises `EngineError` for an unknown engine.
+        """
+        named, model = split_model(text)
+        kind = next((kind for kind in get_args(Kind) if kind == named), None)
+        if kind is None or not model:
+            raise EngineError(
+                f"{text!r} names no engine. Write vllm:MODEL or transformers:MODEL (a folder or a Hub id), or endpoint:NAME "
+                "(a model that a server offers)."
+            )
+        if kind == "endpoint":
+            own = {name: options.pop(name) for name in set(options) - {item.name for item in fields(cls)}}
+            options["extra"] = {**options.get("extra", {}), **own}
+        return cls(kind=kind, model=model, **options)
+
+    @property
+    def shown(self) -> str:
+        """The model's name for records: a folder's own name, never where it lies on a disk, this one or a server's."""
+        return shown_name(self.model)
+
+    def as_row(self) -> dict[str, Any]:
+        """Give the spec as plain JSON values; `EngineSpec(**row)` reads it."""
+        return asdict(self)
+
+
+def split_model(text: str) -> tuple[str, str]:
+    """Split `ENGINE:MODEL`; a bare model means vLLM. A model's own colons (`endpoint:qwen3:8b`) stay in its name."""
+    kind, colon, model = text.partition(":")
+    return (kind, model) if colon else ("vllm", text)
+
+
+def shown_name(model: str) -> str:
+    """Give a model's name without the folders before it where it is the path of a folder, or a path from the root."""
+    return Path(model).name if model.startswith("/") or Path(model).is_dir() else model
+
+
+def open_engine(spec: EngineSpec) -> Engine:
+    """Load the model; seconds to minutes. Raises `EngineError` with a sentence where that cannot be."""
+    match spec.kind:
+        case "vllm":
+            from helmbench_hf.models.vllm import VllmEngine
+
+            return VllmEngine(spec)
+        case "transformers":
+            from helmbench_hf.models.transformers import TransformersEngine
+
+            return TransformersEngine(spec)
+        case "endpoint":
+            from helmbench_hf.models.endpoint import EndpointEngine
+
+            return EndpointEngine(spec)
+
+
+def refused(request: Request, reason: str) -> Completion:
+    """Make the typed missing value of a prompt that cannot be run."""
+    return Completion(request.key, request.name, "refused", prompt_tokens=len(request.tokens), error=reason)
+
+
+def withheld(request: Request, said: str) -> Completion:
+    """Make the completion of a prompt that a provider's policy blocked; `said`: the server's words."""
+    return Completion(request.key, request.name, "withheld", prompt_tokens=len(request.tokens), error=said)
+
+
+def failed(request: Request, reason: str) -> Completion:
+    """Make the completion of an engine's failure on one request: the driver tries it again."""
+    return Completion(request.key, request.name, "engine_error", prompt_tokens=len(request.tokens), error=reason)
+
+
+def answered(
+    request: Request,
+    text: str,
+    finish_reason: str,
+    *,
+    opened: bool | None = False,
+    cached_tokens: int = 0,
+    output_tokens: int = 0,
+    label_logprobs: tuple[float, ...] | None = None,
+) -> Completion:
+    """Make the completion of a request that an engine has run; every engine's results pass here.
+
+    `opened` as for `split_reasoning`. A prompt that a server has rendered (no tokens) has no count and no hash.
+    """
+    if request.labels:  # one step, cut off after it by intention
+        status: CompletionStatus = "ok" if label_logprobs else "engine_error"
+        answer, reasoning = text, ""
+    else:
+        # a grammar leaves no room for a closing mark: a constrained answer is all answer, whatever the prompt opened
+        status, answer, reasoning = outcome(text, finish_reason, opened if request.schema is None else False)
+    if status == "engine_error":
+        return failed(request, f"The engine ended this request by itself ({finish_reason}).")
+    return Completion(
+        key=request.key,
+        request=request.name,
+        status=status,
+        text=answer,
+        reasoning=reasoning,
+        finish_reason=finish_reason,
+        prompt_tokens=len(request.tokens),
+        cached_tokens=cached_tokens,
+        output_tokens=output_tokens,
+        prompt_sha=tokens_sha(request.tokens) if request.tokens else "",
+        label_logprobs=label_logprobs,
+    )

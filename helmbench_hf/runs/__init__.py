@@ -1,0 +1,1 @@
+"""A run on disk: folder, journal, keys, generation, resume, merge."""

@@ -1,0 +1,116 @@
+"""What a run holds: its cases, from where it took them, and its completions by request name, each found by its key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from helmbench_hf.content.load import default_benchmark
+from helmbench_hf.dataset.load import HUB, CaseSet, load_cases, select
+from helmbench_hf.models.chat import ServerTemplate
+from helmbench_hf.records import Case, Completion
+from helmbench_hf.runs.folder import Manifest, RunError, RunFolder
+from helmbench_hf.runs.journal import Journal, Records
+from helmbench_hf.runs.turns import Conversations, Settings, turn_name
+
+
+def run_cases(folder: RunFolder, completions: Iterable[Completion]) -> tuple[Case, ...]:
+    """The cases that a run answers, as its manifest names them, from where it took them.
+
+    A run of stored answers that records no selection is held to the cases of its `completions`. Raises what `run_dataset`
+    raises.
+    """
+    chosen, loaded = folder.manifest().selection, run_dataset(folder)
+    if not chosen.recorded:
+        answered = {completion.request.partition("/")[0] for completion in completions}
+        return tuple(case for case in loaded.cases if case.code in answered)
+    return select(loaded.cases, chosen.only, chosen.limit, chosen.shard)
+
+
+def run_dataset(folder: RunFolder) -> CaseSet:
+    """The dataset that ran, from where the run took it.
+
+    Raises `RunError` where the dataset is not the one that ran, or its version is not this helmbench's, whose criteria and
+    helplines would not fit.
+    """
+    dataset, ours = folder.manifest().dataset, default_benchmark().file.version
+    if dataset.version != ours:
+        raise RunError(
+            f"{folder.root} was run on version {dataset.version} of the benchmark and this helmbench carries {ours}; "
+            "grade it with the helmbench that ran it."
+        )
+    source, revision = source_of(dataset.source)
+    loaded = load_cases(dataset.design, source, revision)
+    if loaded.identity.content_sha256 != dataset.content_sha256:
+        raise RunError(f"{folder.root} was run on other content than {dataset.source} now holds; restore that dataset.")
+    return loaded
+
+
+def source_of(source: str) -> tuple[str | None, str | None]:
+    """Source and revision that `load_cases` takes, from the source that an identity records."""
+    if source == "embedded":
+        return None, None
+    if Path(source).is_dir():
+        return source, None
+    repo, at, revision = source.partition("@")
+    return (f"{HUB}{repo}", revision) if at else (repo, None)
+
+
+class RunAnswers(dict[str, Completion]):
+    """A run's completions by request name; `notes` holds a sentence on each sort of journal line that was passed over."""
+
+    notes: tuple[str, ...] = ()
+
+
+def run_answers(folder: RunFolder) -> tuple[tuple[Case, ...], RunAnswers]:
+    """The cases of a run and its completions by request name, each under the name of every conversation that has it.
+
+    An engine failure stands where nothing better came. Raises what `run_cases` and `answers_of` raise.
+    """
+    stored = Journal.read(folder.completions)
+    cases = run_cases(folder, stored.everything().values())
+    return cases, answers_of(folder, cases, stored)
+
+
+def answers_of(folder: RunFolder, cases: Sequence[Case], stored: Records) -> RunAnswers:
+    """The completions that a run asked for, found by key along its conversations, turn by turn.
+
+    Raises `RunError` for an answer to one of these cases that another build, model or setting asked for: its key does not
+    follow from this run's manifest. An answer that continues another first answer than the one that stands is noted.
+    """
+    manifest, rows = folder.manifest(), stored.everything()
+    keys = _planned(cases, manifest, rows) if manifest.key else _named(rows)
+    taken, draws = set(keys.values()), range(manifest.settings.draws)
+    turns = {turn_name(case.code, n, draw): n for case in cases for n in range(1, len(case.turns) + 1) for draw in draws}
+    strange = [key for key, completion in rows.items() if key not in taken and completion.request in turns]
+    for key in strange:
+        if not manifest.key or turns[rows[key].request] == 1:
+            raise RunError(
+                f"{stored.where(key)}: this answer to {rows[key].request} belongs to another run: its key does not follow from "
+                f"the manifest and the cases here. Take that file out of {folder.completions}, then run the same command again."
+            )
+    found = RunAnswers({name: rows[key] for name, key in keys.items()})
+    found.notes = (str(stored.passed),) if stored.passed.places else ()
+    if strange:
+        said = f"{len(strange)} answers continue another first answer than the one that stands; they are not used"
+        found.notes += (f"{said} ({stored.where(strange[0])}).",)
+    return found
+
+
+def _planned(cases: Sequence[Case], manifest: Manifest, rows: Mapping[str, Completion]) -> dict[str, str]:
+    """By request name, the key that the run asked for, where it was answered. Conversations that begin alike share keys."""
+    assert manifest.key is not None
+    try:
+        settings = Settings(**manifest.settings.to_json())
+    except (TypeError, ValueError) as error:
+        raise RunError(f"The settings in the run's manifest.json are not those of this helmbench ({error}).") from error
+    talks = Conversations(cases, ServerTemplate(), manifest.key.context(), settings, rows)
+    return {asked.turn.name: asked.key for asked in talks.reached() if asked.key in rows}
+
+
+def _named(rows: Mapping[str, Completion]) -> dict[str, str]:
+    """By request name, the first key that has it: the answers of policies and people rest on no model."""
+    found: dict[str, str] = {}
+    for key, completion in rows.items():
+        found.setdefault(completion.request, key)
+    return found

@@ -1,0 +1,264 @@
+"""One model answers the cases of a design: what is asked, what ran, and the child process that asks it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from helmbench_hf import __version__
+from helmbench_hf.dataset.load import DatasetIdentity, load_cases, select
+from helmbench_hf.hashing import digest
+from helmbench_hf.models.drive import Counting, Listener, drive
+from helmbench_hf.models.engine import Engine, EngineSpec, open_engine
+from helmbench_hf.models.host import Reporter
+from helmbench_hf.models.identity import ModelInfo, model_info
+from helmbench_hf.models.reasoning import ReasoningState, reasoning_state
+from helmbench_hf.records import Case, Completion
+from helmbench_hf.runs.folder import (
+    FORMAT,
+    Dataset,
+    Key,
+    Manifest,
+    RunError,
+    RunFolder,
+    RunModel,
+    RunSettings,
+    Selection,
+    write_json,
+)
+from helmbench_hf.runs.journal import Journal, RunLock
+from helmbench_hf.runs.turns import Conversations, Settings
+
+JOB = "helmbench_hf.runs.generate:child"
+REUSE = ("missing", "always", "never", "only")
+"""missing: run what has no answer, and engine failures again. always: failures stand too. never: run everything again,
+beside the old answers; such a run that was stopped is resumed. only: run nothing."""
+ANEW = "anew.json"
+"""Stands in the folder of answers from the start of a `--reuse never` to its end."""
+RESUMED = "the answers here are those of a --reuse never that was stopped; it is resumed"
+KEPT = ("started", "engine", "parts", "history")
+"""What a resumed run keeps of its manifest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What the command line asked for; plain JSON in and out, because the child gets it as its payload."""
+
+    run: str
+    engine: EngineSpec
+    settings: Settings
+    design: str = "core"
+    dataset: str | None = None
+    revision: str | None = None
+    only: str | None = None
+    limit: int | None = None
+    shard: str | None = None
+    """`i/n`: one part of the cases, into a folder of its own."""
+    reuse: str = "missing"
+    preset: dict[str, Any] | None = None
+    """What a preset filled in; the manifest keeps it."""
+
+    def as_payload(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return asdict(self)
+
+    @staticmethod
+    def of(payload: dict[str, Any]) -> Ask:
+        """Read `as_payload` back."""
+        engine, settings = EngineSpec(**payload["engine"]), Settings(**payload["settings"])
+        return Ask(**{**payload, "engine": engine, "settings": settings})
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Everything that is found out before a weight is loaded; made without torch."""
+
+    cases: tuple[Case, ...]
+    identity: DatasetIdentity
+    model: ModelInfo
+
+    def conversations(self, settings: Settings, stored: Mapping[str, Completion]) -> Conversations:
+        """The conversations of these cases, the stored answers walked through."""
+        return Conversations(self.cases, self.model.template, self.model.context, settings, stored)
+
+
+def prepare(ask: Ask, model: ModelInfo | None = None) -> Prepared:
+    """Load cases, template and identities. Raises DatasetError and EngineError with sentences.
+
+    `model`: where it is not the engine of `ask` that says which model runs.
+    """
+    loaded = load_cases(ask.design, ask.dataset, ask.revision)
+    cases = select(loaded.cases, ask.only, ask.limit, ask.shard)
+    return Prepared(cases, loaded.identity, model or model_info(ask.engine))
+
+
+def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
+    """What the run records before its engine starts."""
+    context = {**asdict(prepared.model.context), "model": dict(prepared.model.context.model)}
+    made = Manifest(
+        format=FORMAT,
+        helmbench=__version__,
+        dataset=Dataset(**asdict(prepared.identity)),
+        selection=Selection(only=ask.only, limit=ask.limit, shard=ask.shard, cases=len(prepared.cases)),
+        model=RunModel(**prepared.model.identity.as_row()),
+        chat=asdict(prepared.model.template.facts),
+        settings=RunSettings(**ask.settings.as_row()),
+        engine_label=prepared.model.context.engine,
+        key=Key(**context),
+        context_sha=digest(context),
+        started=now(),
+    )
+    return made.model_copy(update={"preset": ask.preset}) if ask.preset else made
+
+
+def differing(old: Manifest, new: Manifest) -> list[str]:
+    """Name what keeps the answers of two runs apart: dataset version, model, settings, engine, or its arguments."""
+
+    def differ(get: Callable[[Manifest], Any]) -> bool:
+        return bool(get(old) != get(new))
+
+    by_name: dict[str, Callable[[Manifest], Any]] = {
+        "dataset version": lambda run: run.dataset.version,
+        "model": lambda run: run.model.content,
+        "settings": lambda run: run.settings,
+        "setting of the chat template": lambda run: run.chat.get("template_kwargs"),
+        "engine": lambda run: run.engine_label,
+    }
+    if found := [name for name, get in by_name.items() if differ(get)]:
+        return found
+    if_recorded: dict[str, Callable[[Manifest], Any]] = {
+        "argument of engine or template": lambda run: run.context_sha,
+        "model behind the same served name": lambda run: (run.engine or {}).get("extra", {}).get("served"),
+    }
+    return [name for name, get in if_recorded.items() if get(old) and get(new) and differ(get)]
+
+
+def check_same(old: Manifest, new: Manifest, folder: RunFolder) -> None:
+    """Refuse to mix answers: a run folder holds one dataset version, one model, one setting, one shard. Raises RunError."""
+    if found := differing(old, new):
+        raise RunError(
+            f"{folder.root} holds a run with another {' and another '.join(found)}; its answers and these must not mix. "
+            "Give another run folder."
+        )
+    if old.dataset.design == new.dataset.design and old.dataset.content_sha256 != new.dataset.content_sha256:
+        raise RunError(f"{folder.root} was made from other content of the same version; give another run folder")
+    before, after = ((run.selection, run.dataset.design) if run.selection.shard else None for run in (old, new))
+    if before != after:
+        held, wanted = (f"shard {shard[0].shard}" if shard else "a run without shards" for shard in (before, after))
+        raise RunError(
+            f"{folder.root} holds {held}, not {wanted}{' of other cases' if held == wanted else ''}. "
+            "Give each shard a folder of its own, then put them together with `helmbench merge`."
+        )
+
+
+def child(payload: dict[str, Any], reporter: Reporter) -> None:
+    """The job of the child process: own the folder, ask what is missing, journal every answer as it ends."""
+    ask = Ask.of(payload)
+    ask_all(ask, lambda: prepare(ask), lambda: open_engine(ask.engine), reporter)
+
+
+def ask_all(ask: Ask, prepared: Callable[[], Prepared], opened: Callable[[], Engine], reporter: Listener) -> None:
+    """The work of `child` in this process, under the lock of the run folder; `prepared` and `opened` make what it works with."""
+    folder = RunFolder(Path(ask.run))
+    with RunLock.acquire(folder.root):
+        _generate(ask, folder, prepared(), opened, reporter)
+
+
+def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[[], Engine], reporter: Listener) -> None:
+    manifest = manifest_of(ask, prepared)
+    if (folder.root / "manifest.json").exists():
+        old = folder.manifest()
+        check_same(old, manifest, folder)
+        manifest = manifest.model_copy(update={name: getattr(old, name) for name in KEPT if name in old.model_fields_set})
+    folder.write_manifest(manifest)
+    if ask.reuse == "never":
+        _start_anew(folder, reporter)
+    stored = Journal.read(folder.completions)
+    if stored.passed.places:
+        reporter.emit({"event": "note", "message": str(stored.passed)})
+    talks = prepared.conversations(ask.settings, stored.everything() if ask.reuse == "always" else stored)
+    work = [] if ask.reuse == "only" else talks.missing()
+    reporter.emit({"event": "planned", "turns": talks.planned_turns, "stored": len(stored), "open": len(work)})
+    if not work:
+        _record(folder, stored, talks, reporter)
+        if ask.reuse != "only":
+            _end_anew(folder)
+        return
+    with Journal.open(folder.completions, "generate") as journal:  # before the weights: a folder may be read-only
+        engine = _open(ask, folder, manifest, opened, reporter)
+        counter = Counting(reporter, talks.planned_turns, len(stored))
+
+        def save(completion: Completion) -> None:
+            journal.append(completion)
+            counter.count(completion)
+
+        driven = drive(engine, map(talks.request, work), talks.follow_up, save, stop=reporter.stopping)
+    _record(folder, Journal.read(folder.completions), talks, reporter)
+    if not driven.stopped:
+        _end_anew(folder)
+    reporter.emit({"event": "end", "stopped": driven.stopped, "retried": driven.retried, **counter.totals()})
+
+
+def _open(ask: Ask, folder: RunFolder, manifest: Manifest, opened: Callable[[], Engine], reporter: Listener) -> Engine:
+    """Open the engine and record what it is. Raises `RunError` where its server now offers another model under that name."""
+    began = time.monotonic()
+    engine = opened()
+    described = engine.describe()
+    if not described.continues(manifest.engine or {}):
+        raise RunError(
+            f"The server offers another model under the name {ask.engine.shown} than the one whose answers {folder.root} "
+            "holds. Serve that one again, or give another run folder."
+        )
+    folder.write_manifest(manifest.model_copy(update={"engine": asdict(described)}))
+    reporter.emit({"event": "ready", "load_seconds": time.monotonic() - began, "engine": asdict(described)})
+    return engine
+
+
+def record_reasoning(folder: RunFolder, stored: Mapping[str, Completion]) -> None:
+    """Add to the manifest how many of the run's answers came without reasoning, after it, and never because it did not end."""
+    counted = Counter(reasoning_state(completion) for completion in stored.values())
+    states = {state: counted[state] for state in get_args(ReasoningState)}
+    folder.write_manifest(folder.manifest().model_copy(update={"reasoning": states}))
+
+
+def _record(folder: RunFolder, stored: Mapping[str, Completion], talks: Conversations, reporter: Listener) -> None:
+    """Add to the manifest what the answers show; say so where a template renders the history of a conversation anew."""
+    record_reasoning(folder, stored)
+    history = talks.history(stored)
+    if not history.later_turns:
+        return
+    folder.write_manifest(folder.manifest().model_copy(update={"history": asdict(history)}))
+    if history.prompt_changed:
+        message = (
+            f"{history.prompt_changed} of {history.later_turns} later turns do not begin with the prompt of the turn before: "
+            "the chat template renders its history anew, and a prefix cache serves less of it"
+        )
+        reporter.emit({"event": "note", "message": message})
+
+
+def _start_anew(folder: RunFolder, reporter: Listener) -> None:
+    """`--reuse never`: the old answers stay on disk, beside the new ones. Those of a stopped one are the new ones."""
+    begun = folder.completions / ANEW
+    if begun.exists():
+        reporter.emit({"event": "note", "message": RESUMED})
+        return
+    if folder.completions.is_dir():
+        number = 1
+        while (aside := folder.root / f"completions.{number}").exists():
+            number += 1
+        folder.completions.rename(aside)
+    write_json(begun, {"started": now()})
+
+
+def _end_anew(folder: RunFolder) -> None:
+    """Nothing is left to run: the next `--reuse never` is another one."""
+    (folder.completions / ANEW).unlink(missing_ok=True)
+
+
+def now() -> str:
+    """The time as manifests record it, in UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,0 +1,209 @@
+"""What a run will cost, before any weights load."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from helmbench_hf.models.engine import Request
+from helmbench_hf.models.identity import context_length
+from helmbench_hf.models.presets import differences, load_presets
+from helmbench_hf.runs.generate import Ask, Prepared
+
+DEFAULT_WINDOW = 8192
+"""Tokens, where neither the engine's settings nor the model say how long a context may be."""
+LATER_TURN_TOKENS = 16
+"""What a template adds to a later turn's message, generously."""
+PREFILL_SPEED = 10
+"""Prompt tokens that an engine reads in the time of one answer token."""
+ROW_BYTES = 600
+"""A journal line without its text: field names, two hashes, counts."""
+TOKEN_BYTES = 5
+"""A token of English in JSON, generously."""
+COUNTED_BY_SERVER = (
+    "prompt tokens, first turns",
+    "prompt tokens, later turns at most",
+    "ideal cached fraction",
+    "seconds at most",
+)
+"""Figures of the plan that rest on the length of prompts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run is going to cost. Later turns are bounds: their prompts do not exist yet."""
+
+    prompt_tokens: int
+    """First turns that fit."""
+    cached_tokens: int
+    """Of these, what an ideal prefix cache would not compute again."""
+    later_prompt_tokens: int
+    """Upper bound over all later turns: every answer before them as long as it may be."""
+    answer_tokens: int
+    """Upper bound over all turns."""
+    too_long: tuple[tuple[str, int], ...]
+    """(name, tokens) of first turns that leave no room for an answer; each becomes one typed row."""
+    may_outgrow: tuple[tuple[str, int], ...]
+    """(name, tokens at most) of conversations whose last turn might not fit."""
+    refused: tuple[tuple[str, str], ...]
+    """(name, reason) of prompts that cannot be rendered; each becomes one typed row."""
+    disk_bytes: int
+    """Upper bound of the journal."""
+    seconds: float | None
+    """Upper bound of the time; None where the speed is not known. Loading the model comes on top."""
+
+    @property
+    def cached_fraction(self) -> float:
+        """The ideal share of cached prompt tokens over the first turns, 0 to 1."""
+        return self.cached_tokens / self.prompt_tokens if self.prompt_tokens else 0.0
+
+
+def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second: float | None) -> dict[str, Any]:
+    """Everything that `helmbench plan` says of a run, as plain JSON by name.
+
+    `block_size`: see `make_plan`; `tokens_per_second`: output speed of one engine, None where it is not known.
+    """
+    template, settings = prepared.model.template, ask.settings
+    window = None
+    if not template.facts.by_server:
+        window = ask.engine.max_model_len or context_length(ask.engine.model, ask.engine.revision) or DEFAULT_WINDOW
+    talks = prepared.conversations(settings, {})
+    first = talks.first_turns()
+    later = {asked.turn.name: asked.turn.case.turns[1:] for asked in first}
+    made = make_plan(
+        map(talks.request, first),
+        max_model_len=window or sys.maxsize,
+        block_size=block_size,
+        later=lambda request: [template.count(turn) + LATER_TURN_TOKENS for turn in later[request.name]],
+        tokens_per_second=tokens_per_second,
+        thinking_tokens=settings.thinking_tokens,
+    )
+    constrained = sum(len(case.turns) for case in prepared.cases if case.response_schema and not settings.free_form)
+    gradings = [case.grading for case in prepared.cases]
+    judged = sum(len({*g.criteria, *g.vetoes, *g.reported, *filter(None, [g.contrast])}) * len(g.turns) for g in gradings)
+    return {
+        "dataset": asdict(prepared.identity),
+        "model": prepared.model.identity.as_row(),
+        "chat template": asdict(template.facts),
+        "thinking tokens": settings.thinking_tokens,
+        "constrained answers": constrained * settings.draws,
+        "preset": ask.preset,
+        "unlike the preset": _unlike_preset(ask, prepared),
+        "context window": window,
+        "tensor parallel": ask.engine.tensor_parallel_size,
+        "shard": ask.shard,
+        "repeats": settings.draws,
+        "cases": len(prepared.cases),
+        "modes": dict(Counter(case.mode for case in prepared.cases)),
+        "answers": talks.planned_turns,
+        "judge calls per judge, at most": judged * settings.draws,
+        "prompt tokens, first turns": made.prompt_tokens,
+        "prompt tokens, later turns at most": made.later_prompt_tokens,
+        "answer tokens at most": made.answer_tokens,
+        "ideal cached fraction": round(made.cached_fraction, 4),
+        "disk at most, bytes": made.disk_bytes,
+        "seconds at most": made.seconds,
+        "too long": dict(made.too_long),
+        "may outgrow the window": dict(made.may_outgrow),
+        "cannot be rendered": dict(made.refused),
+        **(dict.fromkeys(COUNTED_BY_SERVER) if template.facts.by_server else {}),
+    }
+
+
+def _unlike_preset(ask: Ask, prepared: Prepared) -> list[str]:
+    """The facts of the template that are not as its preset says."""
+    if ask.preset is None:
+        return []
+    slug = ask.preset["preset"].partition("@")[0]
+    return differences(load_presets().models[slug], prepared.model.template.facts)
+
+
+def make_plan(
+    requests: Iterable[Request],
+    *,
+    max_model_len: int,
+    block_size: int,
+    later: Callable[[Request], Sequence[int]] = lambda request: (),
+    tokens_per_second: float | None = None,
+    thinking_tokens: int = 0,
+) -> Plan:
+    """Plan first-turn requests, which come with equal prefixes side by side and are looked at one by one.
+
+    `later` gives the tokens that each later turn of a request's conversation adds before its answer (message and template).
+    `block_size` is the engine's prefix-cache block in tokens: only full blocks are shared, and the last token of a prompt is
+    always computed; 0 means that the engine caches nothing. `thinking_tokens` of every budget are for reasoning, which never
+    enters the history of a later turn. `tokens_per_second`: answer tokens over the batch; None where it is not known.
+    """
+    rows = prompt_tokens = cached = later_tokens = answers = fresh = 0
+    too_long: list[tuple[str, int]] = []
+    may_outgrow: list[tuple[str, int]] = []
+    refused: list[tuple[str, str]] = []
+    before = _ids(())
+    for request in requests:
+        rows += 1
+        length, budget = len(request.tokens), 1 if request.labels else request.sampling.max_tokens
+        if request.refusal:
+            refused.append((request.name, request.refusal))
+            continue
+        if length >= max_model_len:
+            too_long.append((request.name, length))
+            continue
+        added, kept = later(request), max(budget - thinking_tokens, 0)
+        tokens = _ids(request.tokens)
+        shared = _shared(before, tokens, block_size)
+        before = tokens
+        rows += len(added)
+        cached += shared
+        prompt_tokens += length
+        answers += budget * (1 + len(added))
+        # a later turn computes what it adds and, at worst, the answer before it: the rest of its prompt is cached
+        fresh += length - shared + sum(added) + len(added) * kept
+        for turn in added:
+            length += kept + turn
+            later_tokens += length
+        if added and length >= max_model_len:
+            may_outgrow.append((request.name, length))
+    return Plan(
+        prompt_tokens=prompt_tokens,
+        cached_tokens=cached,
+        later_prompt_tokens=later_tokens,
+        answer_tokens=answers,
+        too_long=tuple(too_long),
+        may_outgrow=tuple(may_outgrow),
+        refused=tuple(refused),
+        disk_bytes=rows * ROW_BYTES + answers * TOKEN_BYTES,
+        seconds=(fresh / PREFILL_SPEED + answers) / tokens_per_second if tokens_per_second else None,
+    )
+
+
+def ideal_cached(prompts: Iterable[Sequence[int]], block_size: int) -> int:
+    """Count the tokens that an unlimited prefix cache would give, for prompts in lexicographic order.
+
+    In that order no earlier prompt shares more with a prompt than the one just before it.
+    """
+    cached, before = 0, _ids(())
+    for prompt in prompts:
+        tokens = _ids(prompt)
+        cached += _shared(before, tokens, block_size)
+        before = tokens
+    return cached
+
+
+def _ids(tokens: Sequence[int]) -> npt.NDArray[np.int64]:
+    return np.asarray(tokens, dtype=np.int64)
+
+
+def _shared(before: npt.NDArray[np.int64], tokens: npt.NDArray[np.int64], block_size: int) -> int:
+    """Count the tokens of a prompt that stand in full blocks of the one before it."""
+    if not block_size:
+        return 0
+    width = min(len(before), len(tokens))
+    unlike = np.flatnonzero(before[:width] != tokens[:width])
+    shared = int(unlike[0]) if len(unlike) else width
+    return min(shared, max(len(tokens) - 1, 0)) // block_size * block_size

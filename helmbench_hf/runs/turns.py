@@ -1,0 +1,253 @@
+"""Conversations as requests: the first turn of every case, and each next turn the moment the last one ends.
+
+Stored answers are walked through first, so that a resume asks only for what is missing, wherever in a conversation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from typing import Any
+
+from helmbench_hf.dataset.shards import prefix_group
+from helmbench_hf.models.chat import Chat, ChatError
+from helmbench_hf.models.engine import Message, Request, Sampling
+from helmbench_hf.models.keys import KeyContext, request_key, turn_key
+from helmbench_hf.records import Case, Completion
+
+KINDS = {bool: "true or false", int: "a whole number", float: "a number"}
+"""Of a setting, for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a person chooses about the answers' distribution; every field is in the keys and in the manifest."""
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    top_k: int = 0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    seed: int = 0
+    draws: int = 1
+    """Answers per case, draw d with the seed `seed` + d; with temperature 0 more than one is refused."""
+    free_form: bool = False
+    """Without constrained decoding: the format is tested as well."""
+    thinking_tokens: int = 0
+    """Added to every budget, for models that reason before they answer."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            kind: type = type(each.default)
+            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            if not (isinstance(value, bool) if kind is bool else number and (kind is float or isinstance(value, int))):
+                raise ValueError(f"{each.name} is {KINDS[kind]}, not {value!r}; give it as --set {each.name}=VALUE")
+        if self.draws > 1 and self.temperature == 0:
+            raise ValueError("at temperature 0 repeats are all the same; add --set temperature=0.7, say, or leave --repeats out")
+
+    def as_row(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class History:
+    """How the prompts of later turns carry the turns before, as counts over the answered conversations.
+
+    A prefix cache serves what a turn's prompt has in common with what the model read and wrote before it.
+    """
+
+    later_turns: int = 0
+    """Prompts of second and later turns that could be rendered."""
+    prompt_changed: int = 0
+    """Of these, prompts that do not begin with the token ids of the turn before: the template renders its history anew."""
+    answer_changed: int = 0
+    """Prompts that do, but do not continue with the answer as the model wrote it."""
+    reasoning_left_out: int = 0
+    """Prompts whose last answer came after reasoning; the history never carries it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Where a request stands: which case, which draw, which turn (from 1)."""
+
+    case: Case
+    draw: int
+    number: int
+
+    @property
+    def name(self) -> str:
+        """Readable name of the request; grading finds answers by it."""
+        return turn_name(self.case.code, self.number, self.draw)
+
+
+def turn_name(code: str, turn: int, draw: int) -> str:
+    """`P1-B1-S1-C1-U11-PT4/t1/d0`."""
+    return f"{code}/t{turn}/d{draw}"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked at a turn, before it is rendered."""
+
+    turn: Turn
+    messages: tuple[Message, ...]
+    key: str
+
+    @property
+    def last(self) -> bool:
+        """Whether the conversation ends with it."""
+        return self.turn.number >= len(self.turn.case.turns)
+
+
+class Conversations:
+    """Turns cases into requests for one model and one setting, and remembers which conversation a request belongs to."""
+
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        template: Chat,
+        context: KeyContext,
+        settings: Settings,
+        stored: Mapping[str, Completion],
+    ) -> None:
+        """`stored`: the answers that exist, by key; their turns are not asked for again."""
+        self._cases, self._template, self._context, self._settings = cases, template, context, settings
+        self._stored = stored
+        self._turns: dict[str, Turn] = {}  # those that another may follow, by name: conversations can share keys
+
+    @cached_property
+    def planned_turns(self) -> int:
+        """Answers that a complete run holds: conversations that begin alike share their first answers."""
+        asked = {
+            (case.system, case.turns[:number], case.response_schema, case.max_tokens)
+            for case in self._cases
+            for number in range(1, len(case.turns) + 1)
+        }
+        return len(asked) * self._settings.draws
+
+    def missing(self) -> list[Asked]:
+        """The next unanswered turn of every conversation, ordered so that prompts that begin alike are neighbors."""
+        found = (self._open(self._first(case, draw)) for case, draw in self._talks())
+        return _by_prefix(asked for asked in found if asked is not None)
+
+    def first_turns(self) -> list[Asked]:
+        """Every conversation's first turn, answered or not, in the same order."""
+        return _by_prefix(self._first(case, draw) for case, draw in self._talks())
+
+    def reached(self) -> Iterator[Asked]:
+        """Every turn that the stored answers lead to, answered or not, conversation by conversation; nothing is rendered."""
+        for case, draw in self._talks():
+            asked: Asked | None = self._first(case, draw)
+            while asked is not None:
+                yield asked
+                completion = self._stored.get(asked.key)
+                asked = None if completion is None else self._next(asked, completion)
+
+    def request(self, asked: Asked) -> Request:
+        """Render a turn; a prompt that cannot be rendered carries its refusal."""
+        turn, case = asked.turn, asked.turn.case
+        if not asked.last:
+            self._turns[turn.name] = turn
+        tokens, refusal = self._render(asked.messages)
+        return Request(
+            asked.key,
+            turn.name,
+            asked.messages,
+            tokens,
+            self._sampling(case, turn.draw),
+            schema=self._schema(case),
+            group=prefix_group(case),
+            refusal=refusal,
+        )
+
+    def follow_up(self, request: Request, completion: Completion) -> Request | None:
+        """The next turn that has no stored answer; None where the conversation ends or the turn was never answered.
+
+        Asked once for a request, and forgotten.
+        """
+        turn = self._turns.pop(request.name, None)
+        if turn is None:
+            return None
+        following = self._open(self._next(Asked(turn, request.messages, request.key), completion))
+        return None if following is None else self.request(following)
+
+    def history(self, stored: Mapping[str, Completion]) -> History:
+        """Count how the prompts of later turns carry the turns before; every answered conversation is rendered once more."""
+        found = History()
+        for case, draw in self._talks():
+            if len(case.turns) > 1:
+                self._count_history(self._first(case, draw), stored, found)
+        return found
+
+    def _count_history(self, asked: Asked, stored: Mapping[str, Completion], found: History) -> None:
+        tokens, _ = self._render(asked.messages)
+        while (completion := stored.get(asked.key)) is not None and (after := self._next(asked, completion)) is not None:
+            following, _ = self._render(after.messages)
+            if following:
+                found.later_turns += 1
+                found.reasoning_left_out += bool(completion.reasoning)
+                if following[: len(tokens)] != tokens:
+                    found.prompt_changed += 1
+                elif not self._template.decode(following[len(tokens) :]).strip().startswith(completion.text.strip()):
+                    found.answer_changed += 1
+            asked, tokens = after, following
+
+    def _talks(self) -> Iterator[tuple[Case, int]]:
+        return ((case, draw) for case in self._cases for draw in range(self._settings.draws))
+
+    def _open(self, asked: Asked | None) -> Asked | None:
+        """The first turn from this one on that has no stored answer; None where there is none."""
+        while asked is not None and asked.key in self._stored:
+            asked = self._next(asked, self._stored[asked.key])
+        return asked
+
+    def _first(self, case: Case, draw: int) -> Asked:
+        system = (Message("system", case.system),) if case.system else ()
+        messages = (*system, Message("user", case.turns[0]))
+        key = request_key(self._context, messages, self._sampling(case, draw), schema=self._schema(case), draw=draw)
+        return Asked(Turn(case, draw, 1), messages, key)
+
+    def _next(self, asked: Asked, completion: Completion) -> Asked | None:
+        """The turn after a completion; None where it was the last, or where nothing came that a history could carry."""
+        case, draw, number = asked.turn.case, asked.turn.draw, asked.turn.number
+        if asked.last or completion.status not in {"ok", "truncated"}:
+            return None
+        # the model sees what it wrote: the raw answer, JSON included
+        new = (Message("assistant", completion.text), Message("user", case.turns[number]))
+        key = turn_key(asked.key, new, self._sampling(case, draw), schema=self._schema(case), draw=draw)
+        return Asked(Turn(case, draw, number + 1), (*asked.messages, *new), key)
+
+    def _schema(self, case: Case) -> str | None:
+        return None if self._settings.free_form else case.response_schema
+
+    def _render(self, messages: tuple[Message, ...]) -> tuple[tuple[int, ...], str]:
+        try:
+            return self._template.render(messages), ""
+        except ChatError as error:
+            return (), str(error)
+
+    def _sampling(self, case: Case, draw: int) -> Sampling:
+        chosen = self._settings
+        return Sampling(
+            temperature=chosen.temperature,
+            top_p=chosen.top_p,
+            top_k=chosen.top_k,
+            min_p=chosen.min_p,
+            repetition_penalty=chosen.repetition_penalty,
+            presence_penalty=chosen.presence_penalty,
+            max_tokens=case.max_tokens + chosen.thinking_tokens,
+            seed=None if chosen.temperature == 0 else chosen.seed + draw,
+        )
+
+
+def _by_prefix(asked: Iterable[Asked]) -> list[Asked]:
+    """In the order of the texts: a walk over the tree of prefixes that finishes each branch before the next.
+
+    Text, and not token ids: they give the same neighbors, and the prompts of a large run need not be rendered at once.
+    """
+    return sorted(asked, key=lambda each: ([message.content for message in each.messages], each.key))

@@ -1,0 +1,64 @@
+"""One finished run and its submission, made once; every test damages a copy."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from helmbench_hf.board import checks
+from helmbench_hf.board.submission import Submission, prepare
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.judging import scored
+from helmbench_hf.judging.check import Labels, find_labels
+from tests.board import made
+from tests.support.checkpoints import tiny_checkpoint
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_checkpoint(tmp_path_factory.mktemp("model") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory, checkpoint: Path) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        return made.run(tmp_path_factory.mktemp("runs") / "run", checkpoint, patch)
+
+
+@pytest.fixture(scope="session")
+def submission(run: Path) -> Submission:
+    return prepare(run, submitter="Ann Example", text="The first of its kind.\nWe liked it.")
+
+
+@pytest.fixture(scope="session")
+def original(submission: Submission, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return submission.write(tmp_path_factory.mktemp("results"))
+
+
+@pytest.fixture
+def copy(original: Path, tmp_path: Path) -> Path:
+    """The submission in a place of its own."""
+    return Path(shutil.copytree(original, tmp_path / "submissions" / original.parent.name / original.name))
+
+
+@pytest.fixture(scope="package", autouse=True)
+def quick_calibration(real: Benchmark) -> Iterator[None]:
+    """The calibration set is read once: that expands the whole matrix, and no test here changes it; others do."""
+    from helmbench_hf.dataset import identity
+
+    part, known = identity.calibration(real), dict[tuple[str, ...], Labels]()
+
+    def found(benchmark: Benchmark, criteria: Sequence[str] = (), rated: Path | None = None) -> Labels:
+        name = (*criteria, f"file: {rated.read_text()}" if rated else "gold")
+        if name not in known:
+            known[name] = find_labels(benchmark, criteria, rated)
+        return known[name]
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (checks, scored):
+            patch.setattr(module, "calibration", lambda _: part)
+        patch.setattr(checks, "find_labels", found)
+        yield

@@ -1,0 +1,208 @@
+"""The site in a real browser, opened from the disk and from a web server: it shows, sorts, compares, and runs nothing else."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from html import unescape
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helmbench_hf.board import pages, site
+from helmbench_hf.board.manifest import Manifest
+from helmbench_hf.board.marks import Marks
+from helmbench_hf.board.results import Entry, Results, Run
+from helmbench_hf.board.verify import Reason, Report
+from helmbench_hf.scoring.scores import Claim, Coverage, Estimate, Scores, from_json, to_json
+from tests.board import made
+from tests.report.browser import chromium, new_page
+
+pytestmark = pytest.mark.browser
+EVIL = '<img src=x onerror="window.__pwned=1">"\'</script><script>window.__pwned=1</script>\u202e\x1b[31m'
+
+
+@pytest.fixture(scope="session")
+def report(original: Path) -> Report:
+    return made.checked(original)
+
+
+def scored(scores: Scores, value: float) -> Scores:
+    """As if a run of a whole design had this overall score, with every pair beside it."""
+    found = to_json(scores)
+    for group in (found["headline"]["overall"], *found["pillars"]):
+        group["score"] |= {"value": value, "low": value - 0.05, "high": value + 0.05, "se": 0.025, "df": 100.0}
+    found["headline"]["printed"] = 100 * value
+    found["provenance"]["minimum_messages"] = 2
+    for number, pair in enumerate(found["pairs"]):
+        pair["value"] = value + (number % 5 - 2) / 10
+    return from_json(found)
+
+
+def entry(report: Report, pages_: Path, number: int, model: str, value: float, **changes: Any) -> Entry:
+    assert report.manifest is not None
+    assert report.scores is not None
+    row = report.manifest.model_dump()
+    row["model"]["id"] = model
+    row["submission"] |= {"run_id": f"{number:016x}", "submitter": {"name": changes.pop("name", "Ann"), "text": "Text."}}
+    run = Run(f"submissions/x/{number:016x}", Manifest.model_validate(row), {})
+    return Entry(run, replace(scored(report.scores, value), **changes), ("Nobody ran it again.",), pages_)
+
+
+@pytest.fixture(scope="session")
+def built(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three runs, a hostile one among them, and a refused submission."""
+    root = tmp_path_factory.mktemp("site")
+    first = next(iter(report.answers))
+    name = next(name for name, each in report.answers.items() if not each.text.startswith("{") and name.endswith("t1/d0"))
+    hostile = {**report.answers, name: replace(report.answers[name], text=EVIL), first: replace(report.answers[first], text=EVIL)}
+    pages.write_run(replace(report, answers=hostile), root / "pages", [])
+    runs = [
+        entry(report, root / "pages", n, model, value) for n, (model, value) in enumerate([("a/low", 0.1), ("b/high", 0.6)], 1)
+    ]
+    runs.append(entry(report, root / "pages", 3, "c/evil", 0.3, name=EVIL[:80]))
+    results = Results("https://hub/datasets/x", runs, [(f"submissions/{EVIL}", [Reason("copy.replies", EVIL)])])
+    assert site.build(results, Marks(), root / "site") == 3
+    return root / "site"
+
+
+@contextmanager
+def opened(site_: Path, page: str, *, served: bool) -> Iterator[Any]:
+    """A page of the site with everything that it asked for; no dialog, no error, nothing from elsewhere."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(site_))
+    handler.log_message = lambda *_: None  # type: ignore[attr-defined]
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, chromium() as browser, new_page(browser) as found:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        root = f"http://127.0.0.1:{server.server_port}/" if served else f"{site_.as_uri()}/"
+        said: list[str] = []
+        found.on("request", lambda request: None if request.url.startswith((root, "data:,")) else said.append(request.url))
+        found.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+        found.on("pageerror", lambda error: said.append(str(error)))
+        found.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+        found.goto(root + page)
+        yield found
+        assert said == []
+        assert found.evaluate("window.__pwned") is None
+        server.shutdown()
+
+
+def models(page: Any) -> list[str]:
+    return [
+        each.inner_text()
+        for each in page.query_selector_all(".runs tbody tr:not([hidden]) td:nth-child(2) > a")
+        if each.is_visible()
+    ]
+
+
+@pytest.mark.parametrize("served", [False, True], ids=["file", "server"])
+def test_the_table_sorts_filters_and_compares(built: Path, served: bool) -> None:
+    with opened(built, "index.html", served=served) as page:
+        assert models(page) == ["a/low", "b/high", "c/evil"], "too few messages for a test: one rank, by name"
+        assert "must differ by about" in page.inner_text(".resolves")
+        page.click("th:nth-child(3) button")
+        assert models(page) == ["b/high", "c/evil", "a/low"]
+        assert page.url.endswith("#sort=2d")
+        page.fill("#find", "HIGH")
+        assert models(page) == ["b/high"]
+        page.fill("#find", "")
+        page.select_option("#a", f"{1:016x}")
+        page.select_option("#b", f"{2:016x}")
+        assert "minus" in page.inner_text("#verdict")
+        assert "points" in page.inner_text("#verdict")
+        assert page.query_selector_all("#beside tr")
+        address = page.url
+        page.goto("about:blank")
+        page.goto(address)
+        assert page.is_visible("#pair"), "the address holds all of it"
+        assert models(page) == ["b/high", "c/evil", "a/low"]
+        page.click("#read")
+        page.wait_for_load_state("load")
+        frames = [frame for frame in page.frames if "/runs/" in frame.url]
+        assert len(frames) == 2
+
+
+@pytest.mark.parametrize("served", [False, True], ids=["file", "server"])
+def test_transcripts_open_at_a_link_and_hold_hostile_text_as_text(built: Path, served: bool) -> None:
+    run = f"runs/{3:016x}"
+    with opened(built, f"{run}/transcripts.html", served=served) as page:
+        assert "findahelpline.com" in page.inner_text(".warning")
+        rows = len(page.query_selector_all("tbody tr"))
+        page.select_option("#outcome", "failed")
+        assert 0 < len([each for each in page.query_selector_all("tbody tr") if each.is_visible()]) < rows
+        link = page.get_attribute("tbody tr:not([hidden]) a", "href")
+        page.goto(page.url.rpartition("/")[0] + "/" + link)
+        assert page.is_visible("details.case[open] > .said")
+        assert len(page.query_selector_all("details.case[open]")) == 1
+    for path in (built / run).glob("*.html"):
+        text = path.read_text()
+        assert "<img" not in text
+        assert "\u202e" not in text
+        assert "\x1b" not in text
+        if path.name != "index.html":
+            assert "<script>" not in text
+            assert "default-src 'none'; script-src 'self'; style-src 'self'" in unescape(text)
+
+
+def test_a_quotation_stands_marked_in_the_reply(report: Report, tmp_path: Path) -> None:
+    [name] = [n for n, each in report.answers.items() if each.text.startswith("I am worried")][:1]
+    code, turn, _ = name.split("/")
+    verdicts = [
+        replace(each, detail={"quote": "am WORRIED ... you"})
+        if (each.case, f"t{each.turn}") == (code, turn) and each.grader != "code"
+        else each
+        for each in report.verdicts
+    ]
+    pages.write_run(replace(report, verdicts=verdicts), tmp_path, [])
+    text = "".join(path.read_text() for path in tmp_path.glob("P*.html"))
+    assert "quoted under K" in text
+    assert ">am worried</mark>" in text
+    assert ">you</mark>" in text
+
+
+def test_table_json_says_what_the_page_says(built: Path) -> None:
+    found = json.loads((built / "table.json").read_text())
+    [table] = found["tables"]
+    assert [row["model"] for row in table["rows"]] == ["a/low", "b/high", "c/evil"]
+    assert [row["rank"] for row in table["rows"]] == [1, 1, 1]
+    assert table["rows"][1]["overall"]["value"] == 0.6
+    assert "counts as failed" in table["ranks"]
+    assert "not verified" in table["rows"][0]["identity"]
+    index = (built / "index.html").read_text()
+    assert "Held for a person." in index
+    assert "<img" not in index
+
+
+def test_a_human_check_is_the_submitters_claim_until_it_is_signed(report: Report, tmp_path: Path) -> None:
+    assert report.scores is not None
+    (tmp_path / "pages").mkdir()
+    claim = Claim("judge-a", "claim-ready", "human", "ab" * 32, 400, "mine", ("K01",), ())
+    criteria = (replace(report.scores.criteria[0], validated=True), *report.scores.criteria[1:])
+    one = entry(report, tmp_path / "pages", 1, "a", 0.5, checks=(claim,), criteria=criteria)
+    signed = Marks.model_validate({"signed": [{"labels_sha256": "ab" * 32, "by": "Ann", "date": "2026-11-01"}]})
+    for marks, word in ((Marks(), "claimed by the submitter"), (signed, "signed")):
+        site.build(Results("", [one]), marks, tmp_path / "site", test=True)
+        text = (tmp_path / "site" / "index.html").read_text()
+        assert f"of {len(criteria)} criteria, {word}" in text
+        assert "Test board" in text
+
+
+def test_coverage_bounds_and_a_confirmed_identity_are_shown(report: Report, tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    one = entry(report, tmp_path / "pages", 1, "a", 0.5)
+    part = Coverage(0.93, 1.0, 93, 100, 0.41, 0.58, ())
+    head = replace(
+        one.scores.headline, overall=replace(one.scores.headline.overall, coverage=part, score=Estimate(0.5, 0.45, 0.55, 93, 60))
+    )
+    one = replace(one, scores=replace(one.scores, headline=head))
+    marks = Marks.model_validate({"runs": {one.run.manifest.run_id: {"level": "re-run", "checked": "2026-11-01"}}})
+    site.build(Results("", [one]), marks, tmp_path / "site")
+    text = (tmp_path / "site" / "index.html").read_text()
+    assert "41 if all that is missing failed, 58 if it passed" in text
+    assert "confirmed by the maintainers" in text
+    assert "cannot show any difference" in text
