@@ -369,7 +369,7 @@ def _settle(folder: RunFolder, judge: Judge, benchmark: Benchmark, listener: Lis
         "orders": spec.orders,
         "rubric": rubric.identity(benchmark),
         "key": context,
-        "model": judge.model.as_row(),
+        "model": asdict(judge.model),
         "chat": asdict(judge.template.facts),
         **({"preset": spec.preset} if spec.preset else {}),
     }

@@ -105,7 +105,7 @@ def _planned(cases: Sequence[Case], manifest: Manifest, rows: Mapping[str, Compl
     except (TypeError, ValueError) as error:
         raise RunError(f"The settings in the run's manifest.json are not those of this helmbench ({error}).") from error
     talks = Conversations(cases, ServerTemplate(), manifest.key.context(), settings, rows)
-    return {asked.turn.name: asked.key for asked in talks.reached() if asked.key in rows}
+    return {asked.name: asked.key for asked in talks.reached() if asked.key in rows}
 
 
 def _named(rows: Mapping[str, Completion]) -> dict[str, str]:

@@ -75,7 +75,7 @@ def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second
         window = ask.engine.max_model_len or context_length(ask.engine.model, ask.engine.revision) or DEFAULT_WINDOW
     talks = prepared.conversations(settings, {})
     first = talks.first_turns()
-    later = {asked.turn.name: asked.turn.case.turns[1:] for asked in first}
+    later = {asked.name: asked.case.turns[1:] for asked in first}
     made = make_plan(
         map(talks.request, first),
         max_model_len=window or sys.maxsize,
@@ -89,7 +89,7 @@ def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second
     judged = sum(len({*g.criteria, *g.vetoes, *g.reported, *filter(None, [g.contrast])}) * len(g.turns) for g in gradings)
     return {
         "dataset": asdict(prepared.identity),
-        "model": prepared.model.identity.as_row(),
+        "model": asdict(prepared.model.identity),
         "chat template": asdict(template.facts),
         "thinking tokens": settings.thinking_tokens,
         "constrained answers": constrained * settings.draws,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -84,7 +84,7 @@ def test_a_submission_is_a_run_folder(original: Path, submission: Submission) ->
 
 
 def test_every_setting_of_a_run_has_a_range() -> None:
-    assert set(Sampling.model_fields) == set(Settings().as_row())
+    assert set(Sampling.model_fields) == set(asdict(Settings()))
 
 
 @pytest.mark.parametrize(

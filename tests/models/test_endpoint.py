@@ -7,26 +7,17 @@ import json
 import math
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
 
 from helmbench_hf.models.chat import ServerTemplate
 from helmbench_hf.models.drive import drive
-from helmbench_hf.models.endpoint import (
-    CODES,
-    ENDS,
-    Endpoint,
-    EndpointEngine,
-    Reply,
-    policy_block,
-    policy_end,
-    read_completion,
-    request_body,
-)
+from helmbench_hf.models.endpoint import Endpoint, EndpointEngine, Reply, read_completion, request_body
 from helmbench_hf.models.engine import EngineError, EngineSpec, Message, Request, Sampling, open_engine
 from helmbench_hf.models.identity import model_info
+from helmbench_hf.models.withheld import CODES, ENDS, policy_block, policy_end
 from helmbench_hf.records import Completion
 from tests.models import contract
 from tests.support.chat_server import WINDOW, Answer, Body, ChatServer, Fate, Status, model_says, real
@@ -209,7 +200,7 @@ class TestSettings:
 
     def test_a_served_model_is_known_by_its_name_alone(self) -> None:
         found = model_info(spec(concurrency=4))
-        assert found.identity.as_row() | {"versions": {}} == {
+        assert asdict(found.identity) | {"versions": {}} == {
             "id": "owner/model", "commit": "", "files_sha": "", "dtype": "unknown", "quantization": "unknown",
             "template_sha": "", "versions": {}, "served": "not verified",
         }  # fmt: skip

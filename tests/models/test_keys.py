@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helmbench_hf.models.engine import EngineError, Message, Sampling
-from helmbench_hf.models.keys import KeyContext, engine_label, request_key, turn_key
+from helmbench_hf.models.keys import KeyContext, engine_label, request_key
 
 CONTEXT = KeyContext(model={"files": "abc", "dtype": "auto:bfloat16"}, template_sha="t", engine="vllm 0.32")
 MESSAGES = (Message("system", "You help."), Message("user", "Hello"))
@@ -58,10 +58,10 @@ def everything() -> dict[str, str]:
     keys["messages swapped"] = request_key(CONTEXT, MESSAGES[::-1], SAMPLING)
     keys["role"] = request_key(CONTEXT, (Message("user", "You help."), MESSAGES[1]), SAMPLING)
     keys["text"] = request_key(CONTEXT, (MESSAGES[0], Message("user", "Hello ")), SAMPLING)
-    keys["turn"] = turn_key(keys["base"], (Message("user", "Hello"),), SAMPLING)
-    keys["turn draw"] = turn_key(keys["base"], (Message("user", "Hello"),), SAMPLING, draw=1)
-    keys["turn of another"] = turn_key(keys["text"], (Message("user", "Hello"),), SAMPLING)
-    keys["turn's schema"] = turn_key(keys["base"], (Message("user", "Hello"),), SAMPLING, schema="{}")
+    keys["turn"] = request_key(keys["base"], (Message("user", "Hello"),), SAMPLING)
+    keys["turn draw"] = request_key(keys["base"], (Message("user", "Hello"),), SAMPLING, draw=1)
+    keys["turn of another"] = request_key(keys["text"], (Message("user", "Hello"),), SAMPLING)
+    keys["turn's schema"] = request_key(keys["base"], (Message("user", "Hello"),), SAMPLING, schema="{}")
     return keys
 
 
@@ -75,7 +75,7 @@ def test_every_input_is_in_the_key() -> None:
 def test_the_key_schema_is_frozen() -> None:
     # a change here makes every journal in the world miss: raise KEY_VERSION, and say so in the change log
     assert request_key(CONTEXT, MESSAGES, SAMPLING) == FIRST
-    assert turn_key(FIRST, (Message("user", "And then?"),), SAMPLING) == SECOND
+    assert request_key(FIRST, (Message("user", "And then?"),), SAMPLING) == SECOND
 
 
 @given(messages, messages)

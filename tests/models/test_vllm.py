@@ -144,7 +144,7 @@ def driven(poison: set[int], count: int, monkeypatch: pytest.MonkeyPatch) -> tup
     engine._chat = ChatTemplate(tiny_tokenizer(CHATML))
     engine._description = EngineDescription("vllm", "0", "m", (), "bfloat16", "cpu", 2048, 4, 1, 32)
     monkeypatch.setattr(VllmEngine, "_open", lambda self: loads.append(1) or Dying(poison))
-    monkeypatch.setattr(VllmEngine, "_drop", lambda self: setattr(self, "_llm", None))
+    monkeypatch.setattr(VllmEngine, "close", lambda self: setattr(self, "_llm", None))
     monkeypatch.setattr(VllmEngine, "_sampling", lambda self, request: None)
     saved: dict[str, str] = {}
     requests = [Request(str(n), str(n), (Message("user", "x"),), (n, 1), FEW) for n in range(count)]

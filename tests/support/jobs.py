@@ -16,7 +16,7 @@ from typing import Any
 from helmbench_hf.models.drive import drive
 from helmbench_hf.models.engine import EngineError, Message, Request, Sampling
 from helmbench_hf.models.host import Reporter
-from helmbench_hf.models.keys import KeyContext, request_key, turn_key
+from helmbench_hf.models.keys import KeyContext, request_key
 from helmbench_hf.records import Completion
 from helmbench_hf.runs.journal import Journal, RunLock
 from tests.support.fake_engine import FakeEngine
@@ -55,7 +55,7 @@ def answer(payload: dict[str, Any], reporter: Reporter) -> int:
                 return None
             new = (Message("user", f"turn {turn}"),)
             name = f"{request.name.rpartition('t')[0]}t{turn}"
-            return replace(request, key=turn_key(request.key, new, sampling), name=name, messages=request.messages + new)
+            return replace(request, key=request_key(request.key, new, sampling), name=name, messages=request.messages + new)
 
         with Journal.open(Path(payload["folder"]) / "journal", "test") as journal:
 
