@@ -150,11 +150,11 @@ def rate(
     from helmbench_hf.people.rater_app import HOST, serve
     from helmbench_hf.people.rating import Ratings, prepare
     from helmbench_hf.runs.folder import RunFolder
-    from helmbench_hf.runs.journal import Journal, RunLock
+    from helmbench_hf.runs.journal import Journal, run_lock
 
     benchmark, wanted = default_benchmark(), [code for code in criteria.split(",") if code]
     try:
-        with RunLock.acquire(out):
+        with run_lock(out):
             raters = rater or ["R1", "R2"]
             rated = prepare(RunFolder(run), out, benchmark, raters, limit=limit, criteria=wanted, seed=seed)
             with Journal.open(out / "ratings", "rate") as journal:

@@ -23,7 +23,6 @@ import importlib
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -84,33 +83,20 @@ def run(job: str, payload: Event, on_event: Callable[[Event], None], *, log: Pat
     `log`, or to this process's stderr.
     """
     parent = _Parent()
-    with parent.signals(), _private_folder() as folder:
-        parent.start(job, log, {"TMPDIR": folder} if folder else {})
+    with parent.signals(), contextlib.ExitStack() as stack:
+        environment = {}
+        # vLLM leaves sockets and files behind even after clean runs; a socket's path may have 107 bytes only
+        short = "/tmp" if os.access("/tmp", os.W_OK) else None
+        with contextlib.suppress(OSError):  # no room: the usual folder then serves
+            folder = tempfile.TemporaryDirectory(prefix="helm-", dir=short, ignore_cleanup_errors=True)
+            environment["TMPDIR"] = stack.enter_context(folder)
+        parent.start(job, log, environment)
         try:
             parent.send(payload)
             parent.listen(on_event)
         finally:
             parent.end()
-    if (message := parent.obituary()) is not None:
-        on_event({"event": "error", "message": message})
-    return parent.code()
-
-
-@contextlib.contextmanager
-def _private_folder() -> Iterator[str]:
-    """A folder for the child's temporary files, removed after it: vLLM leaves sockets and files behind even after clean runs.
-
-    Its path is short, because a socket's may have 107 bytes only. Empty where there is no room: the usual folder then serves.
-    """
-    try:
-        folder = tempfile.mkdtemp(prefix="helm-", dir="/tmp" if os.access("/tmp", os.W_OK) else None)
-    except OSError:
-        yield ""
-        return
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    return parent.outcome(on_event)
 
 
 class _Parent:
@@ -214,25 +200,20 @@ class _Parent:
         while _lives(self.child.pid) and time.monotonic() < deadline:
             time.sleep(0.01)
 
-    def obituary(self) -> str | None:
-        """Say what killed a child that nobody here has killed or asked to stop."""
-        assert self.child is not None
-        if self.interrupts or self.announced is not None or self.child.returncode >= 0:
-            return None
-        number = -self.child.returncode
-        why = "; most often the machine had no memory left" if number == signal.SIGKILL else ""
-        return (
-            f"The engine's process was killed by {signal.Signals(number).name}{why}. "
-            "What had ended is in the journal; rerun to resume."
-        )
-
-    def code(self) -> int:
+    def outcome(self, on_event: Callable[[Event], None]) -> int:
+        """Give the exit code, and say what killed a child that nobody here has killed or asked to stop."""
         assert self.child is not None
         if self.announced is not None:
             return self.announced
         if self.interrupts:
             return STOPPED
-        return 128 - self.child.returncode if self.child.returncode < 0 else self.child.returncode
+        if self.child.returncode >= 0:
+            return self.child.returncode
+        number = -self.child.returncode
+        why = "; most often the machine had no memory left" if number == signal.SIGKILL else ""
+        message = f"The engine's process was killed by {signal.Signals(number).name}{why}."
+        on_event({"event": "error", "message": f"{message} What had ended is in the journal; rerun to resume."})
+        return 128 + number
 
 
 def _lives(group: int) -> bool:
@@ -261,21 +242,13 @@ def serve() -> NoReturn:
     control = os.dup(0)  # neither this end nor the terminal is for those whom the job starts
     with Path(os.devnull).open() as nothing:
         os.dup2(nothing.fileno(), 0)
-    payload = _receive(control)
+    line = os.fdopen(control, "rb", closefd=False).readline()
+    if not line.endswith(b"\n"):
+        sys.exit(1)  # the parent died before it said what to do
     threading.Thread(target=_die_with_parent, args=(control,), daemon=True).start()
-    code = _work(job, payload, reporter)
+    code = _work(job, json.loads(line), reporter)
     reporter.emit({"exit": code})
     sys.exit(code)
-
-
-def _receive(control: int) -> Event:
-    data = b""
-    while not data.endswith(b"\n"):
-        if not (piece := os.read(control, 1 << 16)):
-            sys.exit(1)  # the parent died before it said what to do
-        data += piece
-    payload: Event = json.loads(data)
-    return payload
 
 
 def _die_with_parent(control: int) -> None:
@@ -293,17 +266,12 @@ def _work(job: str, payload: Event, reporter: Reporter) -> int:
         # our own errors are sentences; anything else is a bug, and its trace belongs in the log
         ours = type(error).__module__.startswith("helmbench_hf.")
         said = str(error) if ours else f"{type(error).__name__}: {error}"
-        if isinstance(error, OSError) and error.errno in FULL:
-            said = _full(error)
+        if isinstance(error, OSError) and error.errno in FULL:  # met by somebody else's code, which may not say where
+            where = f"holds {error.filename}" if error.filename else f"holds the run, {tempfile.gettempdir()} or a cache"
+            said = f"The disk that {where} is full. What was answered is safe: make room, then rerun to resume."
         reporter.emit({"event": "error", "message": said})
         if not ours:
             with contextlib.suppress(OSError):  # a full disk takes no log either
                 traceback.print_exc()
         return 1
     return code or (STOPPED if reporter.stopping() else 0)
-
-
-def _full(error: OSError) -> str:
-    """A full disk met by somebody else's code, which may not say where."""
-    where = f"holds {error.filename}" if error.filename else f"holds the run, {tempfile.gettempdir()} or a cache"
-    return f"The disk that {where} is full. What was answered is safe: make room, then rerun to resume."

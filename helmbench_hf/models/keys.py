@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import ConfigDict
+
 from helmbench_hf.hashing import digest
 from helmbench_hf.models.engine import EngineError, Message, Sampling
 
@@ -23,6 +25,7 @@ KEY_VERSION = 1
 class KeyContext:
     """What all requests of one run share."""
 
+    __pydantic_config__ = ConfigDict(extra="forbid")  # of records on disk that hold one
     model: Mapping[str, Any]
     """Identity of the weights (`ModelIdentity.for_key()`): content hashes or a commit, dtype, quantization; a served name."""
     template_sha: str

@@ -104,7 +104,7 @@ def _planned(cases: Sequence[Case], manifest: Manifest, rows: Mapping[str, Compl
         settings = Settings(**manifest.settings.to_json())
     except (TypeError, ValueError) as error:
         raise RunError(f"The settings in the run's manifest.json are not those of this helmbench ({error}).") from error
-    talks = Conversations(cases, ServerTemplate(), manifest.key.context(), settings, rows)
+    talks = Conversations(cases, ServerTemplate(), manifest.key, settings, rows)
     return {asked.name: asked.key for asked in talks.reached() if asked.key in rows}
 
 

@@ -14,14 +14,12 @@ from helmbench_hf.dataset.load import DatasetIdentity, load_cases, select
 from helmbench_hf.hashing import digest
 from helmbench_hf.models.drive import Counting, Listener, drive
 from helmbench_hf.models.engine import Engine, EngineSpec, open_engine
-from helmbench_hf.models.host import Reporter
 from helmbench_hf.models.identity import ModelInfo, model_info
 from helmbench_hf.models.reasoning import ReasoningState, reasoning_state
 from helmbench_hf.records import Case, Completion
 from helmbench_hf.runs.folder import (
     FORMAT,
     Dataset,
-    Key,
     Manifest,
     RunError,
     RunFolder,
@@ -30,7 +28,7 @@ from helmbench_hf.runs.folder import (
     Selection,
     write_json,
 )
-from helmbench_hf.runs.journal import Journal, RunLock
+from helmbench_hf.runs.journal import Journal, run_lock
 from helmbench_hf.runs.turns import Conversations, Settings
 
 JOB = "helmbench_hf.runs.generate:child"
@@ -98,7 +96,7 @@ def prepare(ask: Ask, model: ModelInfo | None = None) -> Prepared:
 
 def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
     """What the run records before its engine starts."""
-    context = {**asdict(prepared.model.context), "model": dict(prepared.model.context.model)}
+    context = prepared.model.context
     made = Manifest(
         format=FORMAT,
         helmbench=__version__,
@@ -107,9 +105,9 @@ def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
         model=RunModel(**asdict(prepared.model.identity)),
         chat=asdict(prepared.model.template.facts),
         settings=RunSettings(**asdict(ask.settings)),
-        engine_label=prepared.model.context.engine,
-        key=Key(**context),
-        context_sha=digest(context),
+        engine_label=context.engine,
+        key=context,
+        context_sha=digest(asdict(context)),
         started=now(),
     )
     return made.model_copy(update={"preset": ask.preset}) if ask.preset else made
@@ -117,24 +115,27 @@ def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
 
 def differing(old: Manifest, new: Manifest) -> list[str]:
     """Name what keeps the answers of two runs apart: dataset version, model, settings, engine, or its arguments."""
-
-    def differ(get: Callable[[Manifest], Any]) -> bool:
-        return bool(get(old) != get(new))
-
-    by_name: dict[str, Callable[[Manifest], Any]] = {
-        "dataset version": lambda run: run.dataset.version,
-        "model": lambda run: run.model.content,
-        "settings": lambda run: run.settings,
-        "setting of the chat template": lambda run: run.chat.get("template_kwargs"),
-        "engine": lambda run: run.engine_label,
-    }
-    if found := [name for name, get in by_name.items() if differ(get)]:
+    before, after = _settled(old), _settled(new)
+    if found := [name for name, value in before.items() if value != after[name]]:
         return found
-    if_recorded: dict[str, Callable[[Manifest], Any]] = {
-        "argument of engine or template": lambda run: run.context_sha,
-        "model behind the same served name": lambda run: (run.engine or {}).get("extra", {}).get("served"),
+    before, after = _recorded(old), _recorded(new)
+    return [name for name, value in before.items() if value and after[name] and value != after[name]]
+
+
+def _settled(run: Manifest) -> dict[str, Any]:
+    return {
+        "dataset version": run.dataset.version,
+        "model": run.model.content,
+        "settings": run.settings,
+        "setting of the chat template": run.chat.get("template_kwargs"),
+        "engine": run.engine_label,
     }
-    return [name for name, get in if_recorded.items() if get(old) and get(new) and differ(get)]
+
+
+def _recorded(run: Manifest) -> dict[str, Any]:
+    """What tells two runs apart only where both have recorded it."""
+    served = (run.engine or {}).get("extra", {}).get("served")
+    return {"argument of engine or template": run.context_sha, "model behind the same served name": served}
 
 
 def check_same(old: Manifest, new: Manifest, folder: RunFolder) -> None:
@@ -155,7 +156,7 @@ def check_same(old: Manifest, new: Manifest, folder: RunFolder) -> None:
         )
 
 
-def child(payload: dict[str, Any], reporter: Reporter) -> None:
+def child(payload: dict[str, Any], reporter: Listener) -> None:
     """The job of the child process: own the folder, ask what is missing, journal every answer as it ends."""
     ask = Ask.of(payload)
     ask_all(ask, lambda: prepare(ask), lambda: open_engine(ask.engine), reporter)
@@ -164,7 +165,7 @@ def child(payload: dict[str, Any], reporter: Reporter) -> None:
 def ask_all(ask: Ask, prepared: Callable[[], Prepared], opened: Callable[[], Engine], reporter: Listener) -> None:
     """The work of `child` in this process, under the lock of the run folder; `prepared` and `opened` make what it works with."""
     folder = RunFolder(Path(ask.run))
-    with RunLock.acquire(folder.root):
+    with run_lock(folder.root):
         _generate(ask, folder, prepared(), opened, reporter)
 
 

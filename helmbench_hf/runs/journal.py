@@ -11,6 +11,7 @@ the last sync. A resume runs them again (docs/durability.md).
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -142,19 +143,19 @@ class Records(dict[str, Completion]):
         The first answer of a key stands. An answer replaces a refusal (the context was too short then), and either
         replaces a failure; never the other way round.
         """
-        key, known = completion.key, self.get(completion.key)
+        key, stored = completion.key, self.get(completion.key)
         if completion.status == "engine_error":
-            if known is not None:
+            if stored is not None:
                 return
             self.failures.pop(key, None)
             self.failures[key] = completion
-        elif known is None or (known.status == "refused" and completion.status != "refused"):
+        elif stored is None or (stored.status == "refused" and completion.status != "refused"):
             self.pop(key, None)  # so that the order stays that of the lines
             self.failures.pop(key, None)
             self[key] = completion
         else:
             self.passed.add("duplicates", place)
-            if (known.status, known.text) != (completion.status, completion.text):
+            if (stored.status, stored.text) != (completion.status, completion.text):
                 self.passed.add("differing", place)
             return
         self._places[key] = place
@@ -323,66 +324,45 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-@dataclass(slots=True)
-class RunLock:
-    """The right to write a run's folder. The kernel gives it back when the holder dies, however it dies."""
+@contextlib.contextmanager
+def run_lock(folder: Path, wait: float = 3.0) -> Iterator[None]:
+    """Hold the right to write a run's folder, which is made where it is missing. It ends when the holder dies, however it dies.
 
-    path: Path
-    _file: int
-
-    @classmethod
-    def acquire(cls, folder: Path, wait: float = 3.0) -> Self:
-        """Take the lock of `folder`, which is made where it is missing.
-
-        Raises `JournalError` where another run still holds it after `wait` seconds: an orphan of a run that was just
-        killed needs a moment to die.
-        """
-        path = folder / "run.lock"
+    Raises `JournalError` where another run still holds it after `wait` seconds: an orphan of a run that was just killed needs a
+    moment to die. The file stays behind, because removing it would let two runs hold two locks.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = os.open(folder / "run.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)  # not inherited by what we start
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    try:
+        _take_lock(file, folder, wait)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)  # not inherited by what we start
-        except OSError as error:
-            raise _unwritable(folder, error) from error
-        lock = cls(path, file)
-        try:
-            lock._take(wait)
             os.ftruncate(file, 0)
             os.pwrite(file, f"{os.getpid()}\n".encode("ascii"), 0)
         except OSError as error:
-            lock.release()
             raise _unwritable(folder, error) from error
-        except JournalError:
-            lock.release()
-            raise
-        return lock
+        yield
+    finally:
+        os.close(file)
 
-    def _take(self, wait: float) -> None:
-        deadline = time.monotonic() + wait
-        while True:
-            try:
-                return fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
-                    raise JournalError(
-                        f"The folder {self.path.parent} cannot be locked ({error.strerror}): its file system keeps no locks, "
-                        "so two runs could mix there. Give a folder on a local disk."
-                    ) from error
-                if time.monotonic() >= deadline:
-                    holder = os.pread(self._file, 32, 0).decode("ascii", "replace").strip() or "unknown"
-                    raise JournalError(
-                        f"Another run (process {holder}) is writing to {self.path.parent}. Wait for it or stop it "
-                        f"(kill {holder}), or give another output folder."
-                    ) from error
-            time.sleep(0.02)
 
-    def release(self) -> None:
-        """Give the lock back; the file stays, because removing it would let two runs hold two locks."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
+def _take_lock(file: int, folder: Path, wait: float) -> None:
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                raise JournalError(
+                    f"The folder {folder} cannot be locked ({error.strerror}): its file system keeps no locks, "
+                    "so two runs could mix there. Give a folder on a local disk."
+                ) from error
+            if time.monotonic() >= deadline:
+                holder = os.pread(file, 32, 0).decode("ascii", "replace").strip() or "unknown"
+                raise JournalError(
+                    f"Another run (process {holder}) is writing to {folder}. Wait for it or stop it "
+                    f"(kill {holder}), or give another output folder."
+                ) from error
+        time.sleep(0.02)

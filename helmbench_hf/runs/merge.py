@@ -18,7 +18,7 @@ from helmbench_hf.records import Case, Completion
 from helmbench_hf.runs.completions import answers_of, run_answers, run_dataset
 from helmbench_hf.runs.folder import JUDGE, Manifest, RunError, RunFolder, write_json
 from helmbench_hf.runs.generate import differing, record_reasoning
-from helmbench_hf.runs.journal import Journal, Records, RunLock
+from helmbench_hf.runs.journal import Journal, Records, run_lock
 from helmbench_hf.runs.turns import turn_name
 
 ANSWERED = ("ok", "truncated", "withheld")
@@ -84,7 +84,7 @@ def merge(out: Path, runs: Sequence[Path]) -> Merged:
     _together([part.answers for part in parts])
     manifest = _manifest(parts, {"only": only, "limit": limit, "shard": None, "cases": len(select(dataset, only, limit))})
     old = _existing(target, manifest.parts)
-    with RunLock.acquire(out):
+    with run_lock(out):
         stored = Journal.read(target.completions)
         together = _together([stored, *(part.answers for part in parts)])
         target.write_manifest(manifest if old is None or not old.engine else manifest.model_copy(update={"engine": old.engine}))
@@ -204,7 +204,7 @@ def _merge_judgments(parts: Sequence[RunFolder], target: RunFolder) -> tuple[tup
                 return (), f"{folder.root} was graded by other judges or in another order ({row['id']}: another {unlike[0]})"
     for row in most:
         folder = target.judgments / row["id"]
-        with RunLock.acquire(folder):
+        with run_lock(folder):
             stored = Journal.read(folder)
             others = [Journal.read(part.judgments / row["id"]) for part in parts]
             _append(folder, stored, _together([stored, *others], strict=False))

@@ -180,7 +180,7 @@ def test_what_a_provider_withheld_is_submitted_as_a_result(checkpoint: Path, tmp
     with ChatServer(answer, fate=fate) as server:
         spec = EngineSpec.parse("endpoint:tiny", base_url=server.url, retries=0)
         ask = Ask(run=str(tmp_path / "run"), engine=spec, settings=Settings(), design="smoke")
-        child(json.loads(json.dumps(ask.as_payload())), Ear())  # type: ignore[arg-type]
+        child(json.loads(json.dumps(ask.as_payload())), Ear())
     made.judge(tmp_path / "run", checkpoint)
     submission = prepare(tmp_path / "run")
     folder = submission.write(tmp_path / "out")

@@ -33,7 +33,7 @@ def ask(server: ChatServer, folder: Path, **engine: Any) -> Ask:
 
 def go(asked: Ask) -> Counter[str]:
     """Run the child's job in this process; give the completions by status after it."""
-    child(json.loads(json.dumps(asked.as_payload())), Ear())  # type: ignore[arg-type]
+    child(json.loads(json.dumps(asked.as_payload())), Ear())
     return Counter(completion.status for completion in Journal.read(Path(asked.run) / "completions").values())
 
 

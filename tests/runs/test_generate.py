@@ -19,7 +19,7 @@ from helmbench_hf.records import Case
 from helmbench_hf.runs import generate as stage
 from helmbench_hf.runs.folder import RunError, RunFolder
 from helmbench_hf.runs.generate import Ask, child
-from helmbench_hf.runs.journal import Journal, JournalError, RunLock
+from helmbench_hf.runs.journal import Journal, JournalError, run_lock
 from helmbench_hf.runs.turns import Settings
 from tests.judging.runs import Ear, identity, put
 from tests.support.checkpoints import CHATML, tiny_checkpoint
@@ -49,7 +49,7 @@ def go(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Counter[str]]:
 
     def run(ask: Ask, engine: FakeEngine | None = None, ear: Ear | None = None) -> Counter[str]:
         monkeypatch.setattr(stage, "open_engine", lambda spec: engine or FakeEngine())
-        child(json.loads(json.dumps(ask.as_payload())), ear or Ear())  # type: ignore[arg-type]
+        child(json.loads(json.dumps(ask.as_payload())), ear or Ear())
         return Counter(completion.status for completion in Journal.read(Path(ask.run) / "completions").values())
 
     return run
@@ -101,13 +101,13 @@ def bad_among_a_hundred(root: Path, benchmark: Any, like: Case, patch: pytest.Mo
 
 def four_are_typed_rows(ask: Ask) -> None:
     """96 answers and 4 typed rows with their reasons; a second call runs nothing."""
-    child(ask.as_payload(), Ear())  # type: ignore[arg-type]
+    child(ask.as_payload(), Ear())
     records = Journal.read(Path(ask.run) / "completions")
     refused = {each.request: each.error for each in records.values() if each.status == "refused"}
     assert (len(records), set(refused)) == (100, {f"N{number}/t1/d0" for number in BAD})
     assert all(reason in refused[f"N{number}/t1/d0"] for number, (_, reason) in BAD.items())
     again = Ear()
-    child(ask.as_payload(), again)  # type: ignore[arg-type]
+    child(ask.as_payload(), again)
     assert [(event["event"], event["stored"], event["open"]) for event in again.events] == [("planned", 100, 0)]
 
 
@@ -197,7 +197,7 @@ def test_other_settings_or_another_engine_must_not_mix(ask: Ask, go: Any, change
 
 
 def test_a_second_run_on_the_folder_is_refused(ask: Ask, go: Any) -> None:
-    with RunLock.acquire(Path(ask.run)), pytest.raises(JournalError, match="Another run"):
+    with run_lock(Path(ask.run)), pytest.raises(JournalError, match="Another run"):
         go(ask)
 
 

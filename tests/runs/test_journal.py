@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from helmbench_hf.hashing import canonical, digest
 from helmbench_hf.records import Completion
 from helmbench_hf.runs import journal as module
-from helmbench_hf.runs.journal import Journal, JournalError, ReadReport, Records, RunLock, read_rows
+from helmbench_hf.runs.journal import Journal, JournalError, ReadReport, Records, read_rows, run_lock
 from tests.support.waiting import PATIENCE
 
 texts = st.text(st.characters(codec=None) | st.sampled_from('\ud800\x00\n\r\u2028\\"{}'))
@@ -348,7 +348,7 @@ def test_a_sync_that_fails_at_the_end_is_a_sentence(tmp_path: Path, monkeypatch:
 
 def test_a_file_in_place_of_the_folder_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    for open_it in (lambda: Journal.open(tmp_path / "file", "w"), lambda: RunLock.acquire(tmp_path / "file")):
+    for open_it in (lambda: Journal.open(tmp_path / "file", "w"), lambda: run_lock(tmp_path / "file")):
         with pytest.raises(JournalError, match=r"cannot be written .* Give another output folder"):
             open_it()
 
@@ -363,7 +363,7 @@ def test_a_read_only_folder_is_a_sentence(tmp_path: Path, number: int, monkeypat
         return real(path, flags, *mode)
 
     monkeypatch.setattr(module.os, "open", read_only)
-    for open_it in (lambda: Journal.open(tmp_path, "w"), lambda: RunLock.acquire(tmp_path)):
+    for open_it in (lambda: Journal.open(tmp_path, "w"), lambda: run_lock(tmp_path)):
         with pytest.raises(JournalError, match=rf"cannot be written \({os.strerror(number)}\). Give another output folder"):
             open_it()
 
@@ -374,24 +374,24 @@ def test_a_file_system_without_locks_is_not_taken_for_another_run(tmp_path: Path
 
     monkeypatch.setattr(module.fcntl, "flock", none)
     with pytest.raises(JournalError, match=r"cannot be locked \(No locks available\).*local disk"):
-        RunLock.acquire(tmp_path)
+        run_lock(tmp_path)
 
 
 def test_the_lock_names_its_holder_and_ends_with_it(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from helmbench_hf.runs.journal import RunLock;"
-        "lock = RunLock.acquire(Path(sys.argv[1])); print('held', flush=True); sys.stdin.read()"
+        "import sys; from pathlib import Path; from helmbench_hf.runs.journal import run_lock;"
+        "lock = run_lock(Path(sys.argv[1])); print('held', flush=True); sys.stdin.read()"
     )
     holder = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert holder.stdout is not None
     assert holder.stdout.readline() == b"held\n"
     with pytest.raises(JournalError, match=rf"process {holder.pid}\).*{tmp_path}.*kill {holder.pid}"):
-        RunLock.acquire(tmp_path, wait=0.1)
+        run_lock(tmp_path, wait=0.1)
     holder.kill()
-    with RunLock.acquire(tmp_path, wait=PATIENCE) as lock:  # at once: an orphan's last moments are waited for
+    with run_lock(tmp_path, wait=PATIENCE) as lock:  # at once: an orphan's last moments are waited for
         assert lock.path.read_text() == f"{os.getpid()}\n"
     lock.release()
-    with RunLock.acquire(tmp_path, wait=0):
+    with run_lock(tmp_path, wait=0):
         pass
     holder.wait()
     for stream in (holder.stdin, holder.stdout):
@@ -400,12 +400,12 @@ def test_the_lock_names_its_holder_and_ends_with_it(tmp_path: Path) -> None:
 
 
 def test_the_lock_is_not_inherited(tmp_path: Path) -> None:
-    lock = RunLock.acquire(tmp_path)
+    lock = run_lock(tmp_path)
     assert not os.get_inheritable(lock._file)
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, close_fds=False)
     lock.release()
     # a moment: an exec closes what is not inherited just after its parent goes on
-    RunLock.acquire(tmp_path, wait=PATIENCE).release()
+    run_lock(tmp_path, wait=PATIENCE).release()
     assert child.poll() is None
     child.communicate(b"\n")
 

@@ -24,7 +24,7 @@ from helmbench_hf.records import Case, Completion
 from helmbench_hf.runs import generate as stage
 from helmbench_hf.runs.folder import RunError, RunFolder, write_json
 from helmbench_hf.runs.generate import Ask, child
-from helmbench_hf.runs.journal import Journal, JournalError, RunLock
+from helmbench_hf.runs.journal import Journal, JournalError, run_lock
 from helmbench_hf.runs.merge import merge
 from helmbench_hf.runs.turns import Settings
 from tests.judging.runs import Ear, answer_all, fake_judge, good, identity, put
@@ -51,7 +51,7 @@ def generate(checkpoint: Path, few: list[Case]) -> Iterator[Generate]:
     def run(root: Path, fake: FakeEngine | None = None, **changes: Any) -> Path:
         ask = Ask(run=str(root), engine=spec, settings=Settings(), design="smoke")
         patch.setattr(stage, "open_engine", lambda spec: fake or FakeEngine())
-        child(json.loads(json.dumps(replace(ask, **changes).as_payload())), Ear())  # type: ignore[arg-type]
+        child(json.loads(json.dumps(replace(ask, **changes).as_payload())), Ear())
         return root
 
     with pytest.MonkeyPatch.context() as patch:
@@ -346,7 +346,7 @@ def test_no_run_and_no_selection_are_sentences(thirds: list[Path], tmp_path: Pat
 
 
 def test_a_merged_run_that_is_being_written_is_refused(thirds: list[Path], tmp_path: Path) -> None:
-    with RunLock.acquire(tmp_path / "out"), pytest.raises(JournalError, match="Another run"):
+    with run_lock(tmp_path / "out"), pytest.raises(JournalError, match="Another run"):
         merge(tmp_path / "out", thirds)
     assert merge(tmp_path / "out", thirds).added, "a lock alone is no content"
 

@@ -18,7 +18,7 @@ from helmbench_hf.models.engine import EngineError, Message, Request, Sampling
 from helmbench_hf.models.host import Reporter
 from helmbench_hf.models.keys import KeyContext, request_key
 from helmbench_hf.records import Completion
-from helmbench_hf.runs.journal import Journal, RunLock
+from helmbench_hf.runs.journal import Journal, run_lock
 from tests.support.fake_engine import FakeEngine
 
 CONTEXT = KeyContext(model={"files": "fake"}, template_sha="none", engine="fake 1.0")
@@ -33,7 +33,7 @@ def answer(payload: dict[str, Any], reporter: Reporter) -> int:
     turns: int = payload["turns"]
     if payload.get("grandchild"):
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    with RunLock.acquire(Path(payload["folder"]), payload.get("wait", 3.0)):
+    with run_lock(Path(payload["folder"]), payload.get("wait", 3.0)):
         reporter.emit({"event": "started", "pid": os.getpid()})
         reporter.emit({"event": "ready"})
         known = Journal.read(Path(payload["folder"]) / "journal")
