@@ -189,8 +189,6 @@ class Journal:
 
         Raises `JournalError` where the folder cannot be written.
         """
-        if not writer or not all(letter.isalnum() or letter in "-_" for letter in writer):
-            raise ValueError(f"A writer's name is letters, digits, - and _; {writer!r} is not.")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             number = max((int(path.name[:5]) for path in _segments(folder)), default=0)

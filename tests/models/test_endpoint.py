@@ -325,12 +325,6 @@ class TestFailures:
         assert (done.status, done.attempt) == ("engine_error", 3)
         assert "did not answer: timed out" in done.error
 
-    @pytest.mark.parametrize("fate", [Status(500), "drop", "garbage", "shape"])
-    def test_a_passing_failure_leaves_no_trace_but_the_attempt(self, fate: Fate) -> None:
-        with ChatServer(fate=once(fate)) as server:
-            done = contract.run(opened(server, retries=0), [ask()])["a"]
-            assert (done.status, done.attempt, done.text) == ("ok", 2, "You said: Is the library open?")
-
     @pytest.mark.parametrize(
         ("status", "sentence"),
         [

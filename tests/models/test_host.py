@@ -108,14 +108,6 @@ def test_nothing_lives_after_a_kill(command: Begin, victim: str) -> None:
     assert run.ends() == (-9 if victim == "command" else 128 + 9)
 
 
-def test_a_killed_grandchild_is_the_jobs_business(command: Begin) -> None:
-    run = command("sleep", {})
-    os.kill(run.event("pids")["grandchild"], signal.SIGKILL)
-    run.event("bereft")
-    run.process.send_signal(signal.SIGTERM)
-    assert run.ends() == 130, "the job went on until it was asked to stop"
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("level", ["command", "child"])
 @pytest.mark.parametrize("job", ["load", "sleep"])
@@ -183,17 +175,6 @@ def test_a_kill_loses_nothing_and_doubles_nothing(tmp_path: Path, command: Begin
     assert after.ends() == 0
     records = Journal.read(tmp_path / "journal")
     assert (len(records), records.passed.count("duplicates"), records.passed.count("malformed")) == (60, 0, 0)
-
-
-def test_a_second_run_on_the_same_folder_is_refused_with_a_sentence(tmp_path: Path, command: Begin) -> None:
-    payload = {"folder": str(tmp_path), "conversations": 20, "turns": 1, "delay": 0}
-    running = command("answer", {**payload, "holds": True})
-    holder = running.event("started")["pid"]
-    events: list[host.Event] = []
-    assert host.run("tests.support.jobs:answer", payload, events.append) == 1
-    assert [event["event"] for event in events] == ["error"]
-    assert f"process {holder}" in events[0]["message"]
-    assert str(tmp_path) in events[0]["message"]
 
 
 @pytest.mark.parametrize("file", ["/models/cache/blob", None])
@@ -268,17 +249,3 @@ def test_a_child_that_hangs_on_its_way_out_is_ended(monkeypatch: pytest.MonkeyPa
     events: list[host.Event] = []
     assert host.run("tests.support.jobs:fail", {"how": "hang"}, events.append) == 0
     assert events == [], "it would say when it awakes"
-
-
-def test_no_descriptor_is_left_open() -> None:
-    """In a process where nobody else opens or closes one."""
-    program = """
-import os
-from helmbench_hf.models import host
-before = os.listdir("/proc/self/fd")
-assert host.run("tests.support.jobs:fail", {"how": "code"}, lambda event: None) == 7
-assert os.listdir("/proc/self/fd") == before
-"""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 0, done.stderr

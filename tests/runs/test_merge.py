@@ -423,16 +423,6 @@ def test_judgments_in_another_order_are_left_out(thirds: list[Path], tmp_path: P
     assert collect(RunFolder(tmp_path / "out")).judges == ()
 
 
-def test_judgments_of_the_merged_run_itself_count_as_those_of_a_part(thirds: list[Path], tmp_path: Path) -> None:
-    merge(tmp_path / "out", thirds)
-    judge(tmp_path / "out", **TWO[1])
-    judge(*thirds, **TWO[0])
-    merged = merge(tmp_path / "out", thirds)
-    assert merged.judges == ()
-    assert merged.left_out
-    assert [row["id"] for row in RunFolder(tmp_path / "out").judges()] == ["second"]
-
-
 # --- the command ---------------------------------------------------------------------------------------------------
 
 
