@@ -6,7 +6,6 @@ import contextlib
 import json
 import math
 import threading
-from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 
 from helmbench_hf.models.chat import ServerTemplate
 from helmbench_hf.models.drive import drive
-from helmbench_hf.models.endpoint import Endpoint, EndpointEngine, Reply, read_completion, request_body
+from helmbench_hf.models.endpoint import EndpointEngine, Reply, read_completion, request_body
 from helmbench_hf.models.engine import EngineError, EngineSpec, Message, Request, Sampling, open_engine
 from helmbench_hf.models.identity import model_info
 from helmbench_hf.models.withheld import CODES, ENDS, policy_block, policy_end
@@ -74,20 +73,18 @@ class TestWhatIsSent:
         usual = {"top_p": 1.0, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0, "presence_penalty": 0.0}
         assert asked(Sampling(max_tokens=7), owner=owner).items() >= usual.items()
 
-    def test_a_schema_goes_along_in_the_way_that_is_set(self) -> None:
+    def test_a_schema_goes_along_in_the_way_that_is_set_and_a_prefill_is_continued(self) -> None:
         text = '{"type":"object","properties":{"b":{},"a":{}}}'
         strict = asked(Sampling(max_tokens=7), schema=text)["response_format"]
         assert (strict["type"], strict["json_schema"]["strict"]) == ("json_schema", True)
         assert json.dumps(strict["json_schema"]["schema"], separators=(",", ":")) == text  # the order of writing is kept
         older = asked(Sampling(max_tokens=7), schema=text, way="guided_json")
         assert ("response_format" in older, older["guided_json"]) == (False, json.loads(text))
+        continued = asked(JUDGED, prefill="Verdict:")
+        assert continued["messages"][-1] == {"role": "assistant", "content": "Verdict:"}
+        assert (continued["add_generation_prompt"], continued["continue_final_message"]) == (False, True)
         with pytest.raises(ValueError, match="no JSON"):
             asked(Sampling(max_tokens=7), schema="not json")
-
-    def test_a_prefill_is_continued(self) -> None:
-        sent = asked(JUDGED, prefill="Verdict:")
-        assert sent["messages"][-1] == {"role": "assistant", "content": "Verdict:"}
-        assert (sent["add_generation_prompt"], sent["continue_final_message"]) == (False, True)
 
     def test_prompts_of_one_group_go_to_one_replica(self) -> None:
         with ChatServer() as server:
@@ -112,12 +109,9 @@ class TestHowAnswersAreRead:
     @pytest.mark.parametrize(
         ("content", "finish", "message", "expected"),
         [
-            ("Yes.", "stop", {}, ("ok", "Yes.", "")),
             ("", "stop", {}, ("ok", "", "")),
             (None, "stop", {}, ("ok", "", "")),
-            ("Ye", "length", {}, ("truncated", "Ye", "")),
             ("I had to", "content_filter", {}, ("withheld", "I had to", "")),
-            (None, "content_filter", {}, ("withheld", "", "")),
             (None, "content_filter", {"refusal": "I can't."}, ("withheld", "I can't.", "")),
             ("<think>hm", "content_filter", {}, ("withheld", "", "hm")),
             # the model's own words, which the person reads: graded like any other answer
@@ -127,11 +121,8 @@ class TestHowAnswersAreRead:
             ("Yes.", "stop", {"reasoning": "hm"}, ("ok", "Yes.", "hm")),
             (None, "length", {"reasoning": "hm, and"}, ("truncated", "", "hm, and")),
             ("A mark is </think> here.", "stop", {"reasoning": "hm"}, ("ok", "A mark is </think> here.", "hm")),
-            ("<think>hm</think>Yes.", "stop", {}, ("ok", "Yes.", "hm")),
             ("hm</think>Yes.", "stop", {}, ("ok", "Yes.", "hm")),
-            ("<think>hm", "length", {}, ("truncated", "", "hm")),
             ("<think>more</think>Yes.", "stop", {"reasoning": "hm"}, ("ok", "Yes.", "hm\n\nmore")),
-            ("Yes", "abort", {}, ("engine_error", "", "")),
             ("Yes", None, {}, ("engine_error", "", "")),
         ],
     )
@@ -148,9 +139,7 @@ class TestHowAnswersAreRead:
             ('{"a":"</think>"}', ('{"a":"</think>"}', ""), False),
             ('hm</think>{"a":1}', ('{"a":1}', "hm"), False),
             ('<think>hm</think>\n{"a":1}', ('{"a":1}', "hm"), False),
-            ("<think>hm", ("", "hm"), False),
             ("", ("", ""), False),
-            ("Sure!", ("Sure!", ""), True),
             ('```json\n{"a":1}', ('```json\n{"a":1}', ""), True),
         ],
     )
@@ -169,28 +158,18 @@ class TestHowAnswersAreRead:
 
 
 class TestSettings:
-    def test_of_the_command_line(self) -> None:
-        made = Endpoint.of(spec(concurrency=4, timeout=60, retries=0, structured="none"))
-        assert (made.host, made.concurrency, made.timeout, made.retries, made.structured) == ("127.0.0.1:8000", 4, 60, 0, "none")
-        assert Endpoint.of(spec(base_url="https://models.example.org/v1")).host == "models.example.org"
-        assert spec("qwen3:8b").model == "qwen3:8b"
-
     @pytest.mark.parametrize(
         ("options", "sentence"),
         [
             ({"base_url": ""}, "say where the server is: base_url="),
-            ({"base_url": "127.0.0.1:8000"}, "say where the server is"),
             ({"base_url": "http://127.0.0.1:port/v1"}, "say where the server is"),
             ({"base_url": 8000}, "base_url: Input should be a valid string"),
             ({"base_url": "http://me:hunter2@127.0.0.1/v1"}, "key_env"),
             ({"base_url": f"{URL}?api-key=hunter2"}, "key_env"),
-            ({"concurrency": 0}, "concurrency: Input should be greater than or equal to 1"),
             ({"timeout": "long"}, "timeout: Input should be a valid number"),
-            ({"retries": -1}, "retries: Input should be greater"),
             ({"structured": "yes"}, "'json_schema', 'guided_json' or 'none'"),
             ({"base": URL}, "settings are base_url, concurrency.* base: Extra inputs"),
             ({"dtype": "float16", "max_model_len": 4096}, "dtype, max_model_len: the server decides that"),
-            ({"revision": "main"}, "revision: the server decides that"),
         ],
     )
     def test_what_cannot_be_set_is_a_sentence(self, options: dict[str, Any], sentence: str) -> None:
@@ -217,24 +196,18 @@ class TestSettings:
         assert model_info(spec("/models/owner/tiny")).context.model == {"served": "tiny"}
 
 
-class TestContract:
-    @pytest.fixture
-    def engine(self) -> Iterator[EndpointEngine]:
-        with ChatServer() as server:
-            yield opened(server)
-
-    def test_it_does_what_every_engine_does(self, engine: EndpointEngine) -> None:
+def test_it_does_what_every_engine_does_and_says_what_it_is() -> None:
+    with ChatServer() as server:
+        engine = opened(server)
         contract.every_engine(engine, CHAT)
-
-    def test_it_says_what_it_is(self, engine: EndpointEngine) -> None:
-        contract.it_says_what_it_is(engine, "endpoint", "unknown", {"schema"})
-        said = engine.describe()
-        assert said.max_model_len == WINDOW
-        assert said.device.startswith("127.0.0.1:")
-        # a path on the server's disk is nobody's business
-        assert said.extra == {
-            "served": "tiny-chat", "owned_by": "vllm", "structured": "json_schema", "system_text": "counted in the prompt",
-        }  # fmt: skip
+    contract.it_says_what_it_is(engine, "endpoint", "unknown", {"schema"})
+    said = engine.describe()
+    assert said.max_model_len == WINDOW
+    assert said.device.startswith("127.0.0.1:")
+    # a path on the server's disk is nobody's business
+    assert said.extra == {
+        "served": "tiny-chat", "owned_by": "vllm", "structured": "json_schema", "system_text": "counted in the prompt",
+    }  # fmt: skip
 
 
 class TestLabels:

@@ -60,13 +60,6 @@ def test_a_run_is_answered_recorded_and_continues_without_its_server(few: list[C
         go(replace(asked, reuse="never"))
 
 
-def test_neighbors_in_the_prefix_tree_are_asked_one_after_the_other(few: list[Case], tmp_path: Path) -> None:
-    with ChatServer() as server:
-        go(ask(server, tmp_path, concurrency=1))
-        systems = [body["messages"][0]["content"] for body in server.conversations if len(body["messages"]) == 2]
-    assert systems == sorted(systems)
-
-
 def test_answers_of_another_model_under_the_same_name_must_not_mix(few: list[Case], tmp_path: Path) -> None:
     def fate(body: Body, number: int) -> Fate:
         return Status(500) if "response_format" in body else None
