@@ -264,13 +264,13 @@ def _work(job: str, payload: Event, reporter: Reporter) -> int:
         code: int | None = getattr(importlib.import_module(module), name)(payload, reporter)
     except Exception as error:
         # our own errors are sentences; anything else is a bug, and its trace belongs in the log
-        ours = type(error).__module__.startswith("helmbench_hf.")
-        said = str(error) if ours else f"{type(error).__name__}: {error}"
+        is_sentence = type(error).__module__.startswith("helmbench_hf.")
+        said = str(error) if is_sentence else f"{type(error).__name__}: {error}"
         if isinstance(error, OSError) and error.errno in FULL:  # met by somebody else's code, which may not say where
             where = f"holds {error.filename}" if error.filename else f"holds the run, {tempfile.gettempdir()} or a cache"
             said = f"The disk that {where} is full. What was answered is safe: make room, then rerun to resume."
         reporter.emit({"event": "error", "message": said})
-        if not ours:
+        if not is_sentence:
             with contextlib.suppress(OSError):  # a full disk takes no log either
                 traceback.print_exc()
         return 1

@@ -213,11 +213,11 @@ class Filled:
     def shown(self) -> str:
         """One line for the person at the terminal."""
         record = self.record
-        parts = [f"preset {record['preset']} ({record['file']}, {record['sha256'][:12]}): {self.model}"]
-        parts += [f"{name}={value}" for name, value in record["filled"].items()]
-        parts += [f"{name} as given" for name in record["given"]]
-        parts += [f"{name} unknown" for name in record["unknown"]]
-        return ", ".join(parts)
+        words = [f"preset {record['preset']} ({record['file']}, {record['sha256'][:12]}): {self.model}"]
+        words += [f"{name}={value}" for name, value in record["filled"].items()]
+        words += [f"{name} as given" for name in record["given"]]
+        words += [f"{name} unknown" for name in record["unknown"]]
+        return ", ".join(words)
 
 
 def fill_model(

@@ -33,10 +33,10 @@ def run_dataset(folder: RunFolder) -> CaseSet:
     Raises `RunError` where the dataset is not the one that ran, or its version is not this helmbench's, whose criteria and
     helplines would not fit.
     """
-    dataset, ours = folder.manifest().dataset, default_benchmark().file.version
-    if dataset.version != ours:
+    dataset, version = folder.manifest().dataset, default_benchmark().file.version
+    if dataset.version != version:
         raise RunError(
-            f"{folder.root} was run on version {dataset.version} of the benchmark and this helmbench carries {ours}; "
+            f"{folder.root} was run on version {dataset.version} of the benchmark and this helmbench carries {version}; "
             "grade it with the helmbench that ran it."
         )
     source, revision = source_of(dataset.source)

@@ -3,7 +3,7 @@
 RUN/manifest.json            identity of dataset, model, settings, engine
 RUN/completions/*.jsonl      journal of the model's answers
 RUN/judgments/<judge>/       journal of each judge's answers, and judge.json
-RUN/verdicts.jsonl, scores.json, report.html      derived; made anew whenever asked
+RUN/verdicts.jsonl, scores.json, report.html      derived; written again whenever asked
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ JOB = "helmbench_hf.runs.generate:child"
 REUSE = ("missing", "always", "never", "only")
 """missing: run what has no answer, and engine failures again. always: failures stand too. never: run everything again,
 beside the old answers; such a run that was stopped is resumed. only: run nothing."""
-ANEW = "anew.json"
+RESTARTED = "anew.json"
 """Stands in the folder of answers from the start of a `--reuse never` to its end."""
 RESUMED = "the answers here are those of a --reuse never that was stopped; it is resumed"
 KEPT = ("started", "engine", "parts", "history")
@@ -177,7 +177,7 @@ def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[
         manifest = manifest.model_copy(update={name: getattr(old, name) for name in KEPT if name in old.model_fields_set})
     folder.write_manifest(manifest)
     if ask.reuse == "never":
-        _start_anew(folder, reporter)
+        _begin_restart(folder, reporter)
     stored = Journal.read(folder.completions)
     if stored.passed.places:
         reporter.emit({"event": "note", "message": str(stored.passed)})
@@ -187,7 +187,7 @@ def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[
     if not work:
         _record(folder, stored, talks, reporter)
         if ask.reuse != "only":
-            _end_anew(folder)
+            _end_restart(folder)
         return
     with Journal.open(folder.completions, "generate") as journal:  # before the weights: a folder may be read-only
         engine = _open(ask, folder, manifest, opened, reporter)
@@ -200,7 +200,7 @@ def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[
         driven = drive(engine, map(talks.request, work), talks.follow_up, save, stop=reporter.stopping)
     _record(folder, Journal.read(folder.completions), talks, reporter)
     if not driven.stopped:
-        _end_anew(folder)
+        _end_restart(folder)
     reporter.emit({"event": "end", "stopped": driven.stopped, "retried": driven.retried, **counter.totals()})
 
 
@@ -227,7 +227,7 @@ def record_reasoning(folder: RunFolder, stored: Mapping[str, Completion]) -> Non
 
 
 def _record(folder: RunFolder, stored: Mapping[str, Completion], talks: Conversations, reporter: Listener) -> None:
-    """Add to the manifest what the answers show; say so where a template renders the history of a conversation anew."""
+    """Add to the manifest what the answers show; say so where a template changes the history of a conversation."""
     record_reasoning(folder, stored)
     history = talks.history(stored)
     if not history.later_turns:
@@ -241,9 +241,9 @@ def _record(folder: RunFolder, stored: Mapping[str, Completion], talks: Conversa
         reporter.emit({"event": "note", "message": message})
 
 
-def _start_anew(folder: RunFolder, reporter: Listener) -> None:
+def _begin_restart(folder: RunFolder, reporter: Listener) -> None:
     """`--reuse never`: the old answers stay on disk, beside the new ones. Those of a stopped one are the new ones."""
-    begun = folder.completions / ANEW
+    begun = folder.completions / RESTARTED
     if begun.exists():
         reporter.emit({"event": "note", "message": RESUMED})
         return
@@ -255,9 +255,9 @@ def _start_anew(folder: RunFolder, reporter: Listener) -> None:
     write_json(begun, {"started": now()})
 
 
-def _end_anew(folder: RunFolder) -> None:
+def _end_restart(folder: RunFolder) -> None:
     """Nothing is left to run: the next `--reuse never` is another one."""
-    (folder.completions / ANEW).unlink(missing_ok=True)
+    (folder.completions / RESTARTED).unlink(missing_ok=True)
 
 
 def now() -> str:

@@ -71,26 +71,6 @@ def test_every_request_ends_exactly_once_whatever_happens(plan: list[list[Fate]]
     assert not driven.stopped
 
 
-def test_there_is_no_barrier_between_turns() -> None:
-    # one slow conversation: the others end all their turns before its first one
-    slow = request("slow")
-
-    class Slow(FakeEngine):
-        def collect(self) -> list[Completion]:
-            others = {key: each for key, each in self._live.items() if each.key != "slow"}
-            held = self._live.pop("slow", None) if others else None
-            done = super().collect()
-            if held is not None:
-                self._live["slow"] = held
-            return done
-
-    saved: list[str] = []
-    work = [slow, *(request(str(number)) for number in range(5))]
-    drive(Slow(capacity=3), work, turns(4), lambda each: saved.append(each.key))
-    assert len(saved) == 24
-    assert saved.index("slow") == 20
-
-
 def test_next_turns_go_before_fresh_work() -> None:
     engine = FakeEngine(capacity=1)
     drive(engine, [request("a"), request("b")], turns(3), lambda each: None)
@@ -98,24 +78,15 @@ def test_next_turns_go_before_fresh_work() -> None:
 
 
 def test_work_is_pulled_only_as_the_window_has_room() -> None:
-    pulled: list[int] = []
-    engine = FakeEngine(capacity=4)
+    engine, saved = FakeEngine(capacity=4), list[Completion]()
 
     def source() -> Iterator[Request]:
         for number in range(50):
-            pulled.append(number)
+            assert number - len(saved) < 4
             yield request(str(number))
 
-    most: list[int] = []
-    saved: list[Completion] = []
-
-    def save(each: Completion) -> None:
-        most.append(len(pulled) - len(saved))
-        saved.append(each)
-
-    drive(engine, source(), none, save)
-    assert len(saved) == 50
-    assert engine.most_live == max(most) == 4
+    drive(engine, source(), none, saved.append)
+    assert (len(saved), engine.most_live) == (50, 4)
 
 
 def test_failures_are_tried_again_after_fresh_work_and_the_last_time_alone() -> None:

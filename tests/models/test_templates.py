@@ -133,11 +133,9 @@ def test_gpt_oss_takes_an_effort_and_puts_the_system_text_into_its_developer_mes
     assert "2026-01-01" in text
 
 
-def test_the_marks_of_gpt_oss_are_made_of_special_tokens_and_survive() -> None:
+def test_the_marks_of_gpt_oss_are_made_of_special_tokens() -> None:
     assert chat("gpt-oss", special=HARMONY).facts.special_reasoning
     assert not chat("gpt-oss").facts.special_reasoning
-    said = "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Yes."
-    assert split_reasoning(said, opened=False) == ("hm", "Yes.", "closed")
     assert split_reasoning("<|channel|>final<|message|>Yes.", opened=False) == ("", "Yes.", "none")
 
 
