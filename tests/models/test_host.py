@@ -5,9 +5,9 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +119,7 @@ def test_a_stop_ends_what_loads_at_once_and_asks_what_works(command: Begin, job:
 
 
 def test_an_orphan_that_cannot_die_keeps_the_lock(tmp_path: Path, command: Begin) -> None:
-    payload = {"folder": str(tmp_path), "conversations": 2000, "turns": 1, "delay": 0}
+    payload = {"folder": str(tmp_path), "count": 2000}
     run = command("answer", {**payload, "holds": True})
     orphan = run.event("started")["pid"]
     run.event("completion")
@@ -136,36 +136,12 @@ def test_an_orphan_that_cannot_die_keeps_the_lock(tmp_path: Path, command: Begin
     assert host.run("tests.support.jobs:answer", payload, lambda event: None) == 0
     records = Journal.read(tmp_path / "journal")
     assert 0 < before < len(records) == 2000
-    assert (records.passed.count("duplicates"), records.passed.count("malformed")) == (0, 0)
-
-
-def test_the_second_signal_kills(command: Begin) -> None:
-    run = command("sleep", {"deaf": True})
-    run.event("pids")
-    run.process.send_signal(signal.SIGINT)
-    run.event("asked")
-    assert run.process.poll() is None
-    run.process.send_signal(signal.SIGINT)
-    assert run.ends() == 130
-
-
-def test_a_stop_finishes_what_is_live_and_a_resume_the_rest(tmp_path: Path, command: Begin) -> None:
-    payload = {"folder": str(tmp_path), "conversations": 20, "turns": 3, "delay": 0.02}
-    run = command("answer", {**payload, "holds": True})
-    run.event("completion")
-    run.process.send_signal(signal.SIGINT)
-    done = run.event("done")
-    assert run.ends() == 130
-    assert done["stopped"]
-    assert len(Journal.read(tmp_path / "journal")) == done["saved"] < 60
-    assert host.run("tests.support.jobs:answer", payload, lambda event: None) == 0
-    records = Journal.read(tmp_path / "journal")
-    assert (len(records), records.passed.count("duplicates"), records.passed.count("torn")) == (60, 0, 0)
+    assert not {"duplicates", "malformed"} & records.passed.places.keys()
 
 
 @pytest.mark.parametrize("victim", ["command", "child"])
 def test_a_kill_loses_nothing_and_doubles_nothing(tmp_path: Path, command: Begin, victim: str) -> None:
-    payload = {"folder": str(tmp_path), "conversations": 20, "turns": 3, "delay": 0.02, "grandchild": True, "wait": PATIENCE}
+    payload = {"folder": str(tmp_path), "count": 60, "wait": PATIENCE}
     run = command("answer", {**payload, "holds": True})
     child = run.event("started")["pid"]
     run.event("completion")
@@ -174,7 +150,8 @@ def test_a_kill_loses_nothing_and_doubles_nothing(tmp_path: Path, command: Begin
     run.counts(0)
     assert after.ends() == 0
     records = Journal.read(tmp_path / "journal")
-    assert (len(records), records.passed.count("duplicates"), records.passed.count("malformed")) == (60, 0, 0)
+    assert len(records) == 60
+    assert not {"duplicates", "malformed"} & records.passed.places.keys()
 
 
 @pytest.mark.parametrize("file", ["/models/cache/blob", None])
@@ -235,13 +212,8 @@ def test_signal_handlers_are_given_back() -> None:
 
 
 def test_a_thread_may_host_too() -> None:
-    codes: list[int] = []
-    thread = threading.Thread(
-        target=lambda: codes.append(host.run("tests.support.jobs:fail", {"how": "code"}, lambda event: None))
-    )
-    thread.start()
-    thread.join(PATIENCE)
-    assert codes == [7]
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(host.run, "tests.support.jobs:fail", {"how": "code"}, print).result(PATIENCE) == 7
 
 
 def test_a_child_that_hangs_on_its_way_out_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
