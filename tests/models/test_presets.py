@@ -22,13 +22,9 @@ EACH = "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content
 # file, what is written, what stands there instead, the field, what the error says
 FAULTS = [
     (MUSE, 'default: "on"', "default: on", "thinking.default", "`on` is ambiguous"),
-    (MUSE, "title: Muse 1.5", "title: Muse 1.5\nvendor: Acme", "vendor", "extra inputs"),
     (MUSE, "{name: mit, source: [card]}", "unkown", "license", "'unknown'"),
     (MUSE, ", source: [card, recipe]", "", "sampling.plain.source", "field required"),
-    (MUSE, "[card, recipe]", "[]", "sampling.plain.source", "at least 1"),
     (MUSE, "[card, recipe]", "[card, blog]", "", "no source blog; name one of card, recipe"),
-    (MUSE, 'card: {title: "Model card", seen: 2026-11-22}', 'card: {title: "Model card"}', "sources.card.seen", "required"),
-    (MUSE, "temperature: 0.6", "temperature: -0.6", "sampling.thinking.temperature", "greater than or equal to 0"),
     (MUSE, "top_p: 0.95", "top_p: 1.5", "sampling.thinking.top_p", "less than or equal to 1"),
     (MUSE, "acme/muse-7b", "/models/muse", "sizes.7b.hub", "pattern"),
     (MUSE, "default: 7b", "default: 8b", "", "no size 8b; default is one of 7b, 70b, huge"),
@@ -40,9 +36,7 @@ FAULTS = [
         "no `thinking` sampling",
     ),
     (PLAIN, "slug: plain", "slug: plane", "slug", "the file is called plain"),
-    (JUDGE, "model: muse-1.5", "model: mouse", "model", "no model preset mouse"),
     (JUDGE, "size: 70b", "size: 80b", "model", "no model preset muse-1.5@80b"),
-    (JUDGE, "orders: 2", "orders: 3", "orders", "1 or 2"),
 ]
 
 
