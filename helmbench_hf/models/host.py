@@ -102,8 +102,10 @@ def run(job: str, payload: Event, on_event: Callable[[Event], None], *, log: Pat
 class _Parent:
     """The parent's side of one child."""
 
+    child: subprocess.Popen[bytes]
+
     def __init__(self) -> None:
-        self.child: subprocess.Popen[bytes] | None = None
+        self.started = False
         self.events = -1
         self.interrupts = 0
         self.announced: int | None = None
@@ -125,12 +127,11 @@ class _Parent:
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         self.interrupts += 1
-        if self.child is not None and self.child.returncode is None:
+        if self.started and self.child.returncode is None:
             self._signal(signal.SIGTERM if self.interrupts == 1 else signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:
         """Signal the child (to stop) or its whole group (to die)."""
-        assert self.child is not None
         with contextlib.suppress(ProcessLookupError, PermissionError):
             (os.killpg if number == signal.SIGKILL else os.kill)(self.child.pid, number)
 
@@ -153,11 +154,11 @@ class _Parent:
             os.close(writer)
             if log is not None:
                 os.close(output)
+        self.started = True
         if self.interrupts:  # the signal came while the child was being made
             self._signal(signal.SIGTERM)
 
     def send(self, payload: Event) -> None:
-        assert self.child is not None
         assert self.child.stdin is not None
         data = json.dumps(payload).encode("ascii") + b"\n"
         with contextlib.suppress(BrokenPipeError):  # it died at once; its exit code says so
@@ -185,12 +186,10 @@ class _Parent:
 
     def _ended(self) -> bool:
         """Say whether the child has ended, and leave it unreaped: its group's number stays its own until then."""
-        assert self.child is not None
         return os.waitid(os.P_PID, self.child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def end(self) -> None:
         """Kill whatever is left of the child's group, and wait until it is gone."""
-        assert self.child is not None
         assert self.child.stdin is not None
         self._signal(signal.SIGKILL)
         self.child.wait()
@@ -202,7 +201,6 @@ class _Parent:
 
     def outcome(self, on_event: Callable[[Event], None]) -> int:
         """Give the exit code, and say what killed a child that nobody here has killed or asked to stop."""
-        assert self.child is not None
         if self.announced is not None:
             return self.announced
         if self.interrupts:

@@ -30,15 +30,6 @@ _IGNORED = ("README.md", ".gitattributes", "manifest.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
-    """Where a model's small files lie on this disk."""
-
-    path: Path
-    commit: str
-    """Commit of the Hub repository, or empty for a folder of one's own."""
-
-
-@dataclass(frozen=True, slots=True)
 class ModelIdentity:
     """One model, named by content. `asdict` of it is plain JSON, for the run's record."""
 
@@ -66,16 +57,17 @@ class ModelIdentity:
         return {**name, "dtype": self.dtype, "quantization": self.quantization}
 
 
-def locate(model: str, revision: str | None = None) -> Located:
+def locate(model: str, revision: str | None = None) -> tuple[Path, str]:
     """Find the small files (config, tokenizer, template) of a folder or a Hub id, fetching them where needed.
 
-    Raises `EngineError` with a sentence where there is no such model, it is gated, or the network is away.
+    Gives their folder, and the commit of a Hub repository, empty for a local folder. Raises `EngineError` with a sentence where
+    there is no such model, it is gated, or the network is away.
     """
     folder = Path(model).expanduser()
     if folder.is_dir():
         if not (folder / "config.json").is_file():
             raise EngineError(f"{folder} is no model folder: config.json is missing. Give the folder that holds it.")
-        return Located(folder.resolve(), "")
+        return folder.resolve(), ""
     nowhere = f"There is no folder {model}, and it is no Hub id (owner/name). Check the path."
     if model.startswith((".", "/", "~")) or model.count("/") != 1:
         raise EngineError(nowhere)
@@ -104,7 +96,7 @@ def locate(model: str, revision: str | None = None) -> Located:
             f"{name} is not in the local cache and cannot be fetched ({type(error).__name__}). "
             "Connect to the network, check HF_ENDPOINT, or fetch it beforehand with `hf download`."
         ) from error
-    return Located(path, path.name)
+    return path, path.name
 
 
 def identify(spec: EngineSpec, template_sha: str = "") -> ModelIdentity:
@@ -113,13 +105,13 @@ def identify(spec: EngineSpec, template_sha: str = "") -> ModelIdentity:
     The notes lie in `cache_folder()`, because the model's folder may be read-only. Raises `EngineError` where there is no such
     model or a folder holds no weights.
     """
-    located = locate(spec.model, spec.revision)
-    config = _config(located.path)
+    path, commit = locate(spec.model, spec.revision)
+    config = _config(path)
     stored = config.get("dtype") or config.get("torch_dtype") or "unknown"
     return ModelIdentity(
-        id=spec.model if located.commit else located.path.name,
-        commit=located.commit,
-        files_sha="" if located.commit else _folder_sha(located.path),
+        id=spec.model if commit else path.name,
+        commit=commit,
+        files_sha="" if commit else _folder_sha(path),
         dtype=f"auto:{stored}" if spec.dtype == "auto" else spec.dtype,
         quantization=str((config.get("quantization_config") or {}).get("quant_method", "")),
         template_sha=template_sha,
@@ -165,15 +157,15 @@ def model_info(spec: EngineSpec) -> ModelInfo:
 
 def load_template(spec: EngineSpec) -> ChatTemplate:
     """Load the chat template of a spec's model. Raises `EngineError` where it can't be found, or lacks what is asked for."""
-    return ChatTemplate.load(locate(spec.model, spec.revision).path, spec.template_kwargs, spec.thinking)
+    return ChatTemplate.load(locate(spec.model, spec.revision)[0], spec.template_kwargs, spec.thinking)
 
 
 def context_length(model: str, revision: str | None = None) -> int | None:
     """Give the context window in tokens that a model's config names, or None where it names none."""
-    config = _config(locate(model, revision).path)
-    for part in (config, config.get("text_config") or {}):
+    config = _config(locate(model, revision)[0])
+    for section in (config, config.get("text_config") or {}):
         for name in ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"):
-            if isinstance(length := part.get(name), int):
+            if isinstance(length := section.get(name), int):
                 return length
     return None
 

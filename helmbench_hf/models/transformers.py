@@ -31,9 +31,9 @@ class TransformersEngine:
             raise EngineError("transformers or torch is not installed. Install `helmbench-hf[transformers]`.") from error
         self._spec = spec
         self._chat = load_template(spec)
-        where = locate(spec.model, spec.revision)
+        path, commit = locate(spec.model, spec.revision)
         # a branch may move: tokenizer and weights are taken from one commit
-        name, revision = (spec.model, where.commit) if where.commit else (str(where.path), None)
+        name, revision = (spec.model, commit) if commit else (str(path), None)
         self._gpus = torch.cuda.device_count()
         options = {**({"device_map": "auto"} if self._gpus > 1 else {}), **spec.extra}
         try:

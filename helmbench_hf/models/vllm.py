@@ -149,11 +149,12 @@ class VllmEngine:
         return lost
 
     def _open(self) -> Any:
-        spec, where = self._spec, locate(self._spec.model, self._spec.revision)
+        spec = self._spec
         # a branch may have moved since the tokenizer was read: the weights are taken from the same commit
-        revision = where.commit or None
+        path, commit = locate(spec.model, spec.revision)
+        revision = commit or None
         options: dict[str, Any] = {
-            "model": spec.model if revision else str(where.path),
+            "model": spec.model if revision else str(path),
             "revision": revision,
             "tokenizer_revision": revision,
             "use_tqdm_on_load": False,

@@ -114,7 +114,7 @@ def make_plan(
     before = _ids(())
     for request in requests:
         rows += 1
-        length, budget = len(request.tokens), 1 if request.labels else request.sampling.max_tokens
+        length, budget = len(request.tokens), request.sampling.max_tokens
         if request.refusal:
             refused[request.name] = request.refusal
             continue
