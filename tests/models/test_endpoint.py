@@ -518,15 +518,21 @@ class TestSecrets:
             opened(server, key_env="SOME_KEY")
 
 
+INNER = {"innererror": {"code": "ResponsibleAIPolicyViolation", "content_filter_result": {"self_harm": {"filtered": True}}}}
 AZURE = {
-    "message": "The response was filtered due to the prompt triggering the content management policy.",
-    "type": None, "param": "prompt", "code": "content_filter", "status": 400,
-    "innererror": {"code": "ResponsibleAIPolicyViolation", "content_filter_result": {"self_harm": {"filtered": True}}},
-}  # fmt: skip
+    "message": "The response was filtered.",
+    "type": None,
+    "param": "prompt",
+    "code": "content_filter",
+    "status": 400,
+    **INNER,
+}
 FLAGGED = "Your input was flagged for self-harm."
 LITELLM = "litellm.BadRequestError: litellm.ContentPolicyViolationError: AzureException - The response was filtered."
 THE_PROMPT = "a bad one, and nobody else may read it"
 XAI = {"code": "The caller does not have permission", "error": "Content violates usage guidelines. Failed check: X"}
+QUOTED = {"reasons": ["self-harm"], "flagged_input": THE_PROMPT}
+BROKEN_OFF = {"choices": [{"finish_reason": "error", "message": {"content": "I"}, "error": {"code": "content_filter"}}]}
 
 
 def policy_error(http: int, **said: Any) -> Status:
@@ -535,36 +541,21 @@ def policy_error(http: int, **said: Any) -> Status:
 
 BLOCKS: dict[str, tuple[Status, str]] = {
     "OpenAI": (policy_error(400, code="content_policy_violation", type="invalid_request_error", message="No."), "No."),
-    "OpenAI, reasoning": (
-        policy_error(400, code="invalid_prompt", message="Invalid prompt: your prompt was flagged as potentially violating."),
-        "Invalid prompt: your prompt was flagged",
-    ),
-    "Azure": (policy_error(400, **AZURE), "The response was filtered due to"),
-    "Azure, inner code alone": (
-        policy_error(400, message="Filtered.", code="400", innererror={"code": "ResponsibleAIPolicyViolation"}),
-        "Filtered.",
-    ),
+    "OpenAI o1": (policy_error(400, code="invalid_prompt", message="Invalid prompt: your prompt was flagged."), "Invalid prompt"),
+    "Azure": (policy_error(400, **AZURE), "The response was filtered."),
+    "Azure, inner code": (policy_error(400, message="Filtered.", code="400", **INNER), "Filtered."),
     "LiteLLM": (policy_error(400, message=LITELLM, type=None, param=None, code="400"), LITELLM),
     "LiteLLM, old": (policy_error(500, message=LITELLM, code="500"), LITELLM),
-    "LiteLLM, fields of the provider": (
-        policy_error(400, message="No.", code="400", provider_specific_fields={"innererror": AZURE["innererror"]}),
-        "No.",
-    ),
-    "OpenRouter, moderation": (
-        policy_error(403, code=403, message=FLAGGED, metadata={"reasons": ["self-harm"], "flagged_input": THE_PROMPT}),
-        FLAGGED,
-    ),
-    "OpenRouter, by type": (policy_error(403, message="No.", metadata={"error_type": "content_policy_violation"}), "No."),
+    "LiteLLM, inner": (policy_error(400, message="No.", code="400", provider_specific_fields=INNER), "No."),
+    "OpenRouter": (policy_error(403, code=403, message=FLAGGED, metadata=QUOTED), FLAGGED),
+    "OpenRouter, type": (policy_error(403, message="No.", metadata={"error_type": "content_policy_violation"}), "No."),
     "OpenRouter, refusal": (policy_error(403, code=403, message="No.", error_type="refusal"), "No."),
-    "OpenRouter, the provider's own error": (
-        policy_error(400, code=400, message="Provider returned error", metadata={"raw": json.dumps({"error": AZURE})}),
-        "The response was filtered due to",
+    "OpenRouter, raw": (
+        policy_error(400, code=400, metadata={"raw": json.dumps({"error": AZURE})}),
+        "The response was filtered.",
     ),
     "OpenRouter, HTTP 200": (policy_error(200, code=403, message=FLAGGED, error_type="content_policy_violation"), FLAGGED),
-    "OpenRouter, in the choice": (
-        Status(200, {"choices": [{"finish_reason": "error", "message": {"content": "I"}, "error": {"code": "content_filter"}}]}),
-        "content_filter.",
-    ),
+    "OpenRouter, in the choice": (Status(200, BROKEN_OFF), "content_filter."),
     "DeepSeek": (policy_error(400, message="Content Exists Risk", code="invalid_request_error"), "Content Exists Risk."),
     "DeepSeek, old": (Status(400, {"detail": "Content Exists Risk"}), "Content Exists Risk."),
     "xAI": (Status(403, XAI), "Content violates usage guidelines."),
@@ -574,13 +565,11 @@ BLOCKS: dict[str, tuple[Status, str]] = {
     "a code alone": (policy_error(400, code="content_filter"), "content_filter."),
     "Moonshot": (policy_error(400, code=400, message="high risk", param="prompt", type="content_filter"), "high risk"),
 }
+REPEATED_INPUT = {"loc": ["messages"], "msg": "bad", "input": "Content Exists Risk", "code": "content_filter"}
 NO_BLOCKS = {
-    "too long": policy_error(400, message="This model's maximum context length is 10 tokens.", type="BadRequestError", code=400),
     "OpenRouter, broken prompt": policy_error(400, code="invalid_prompt", message="messages[1] has an empty content"),
     "words inside": policy_error(400, message="Cannot parse: Content Exists Risk", code="invalid_request_error"),
-    "a validator that repeats the input": Status(
-        422, {"detail": [{"loc": ["messages"], "msg": "bad", "input": "Content Exists Risk", "code": "content_filter"}]}
-    ),
+    "a validator that repeats the input": Status(422, {"detail": [REPEATED_INPUT]}),
     "metadata of another kind": policy_error(400, message="No.", metadata={"reasons": ["broken"], "raw": "not json"}),
     "raw of another kind": policy_error(400, message="No.", metadata={"raw": 7}),
     "nothing": Status(400, {}),

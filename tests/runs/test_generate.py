@@ -171,16 +171,7 @@ def test_only_and_limit_take_a_part_and_the_rest_follows(ask: Ask, few: list[Cas
         go(replace(ask, only="P9"))
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"kind": "transformers"},
-        {"dtype": "float32"},
-        {"template_kwargs": {"reasoning_effort": "low"}},
-        {"extra": {"quantization": "fp8"}},
-        {},
-    ],
-)
+@pytest.mark.parametrize("changes", [{"dtype": "float32"}, {"template_kwargs": {"reasoning_effort": "low"}}, {}])
 def test_other_settings_or_another_engine_must_not_mix(ask: Ask, go: Any, changes: dict[str, Any]) -> None:
     go(replace(ask, limit=2))
     settings = ask.settings if changes else Settings(free_form=True)
