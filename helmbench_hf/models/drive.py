@@ -114,7 +114,7 @@ def drive(
 
 
 class Listener(Protocol):
-    """Who hears of the work and may end it: `host.Reporter`."""
+    """Receives progress events and may ask to stop: `host.Reporter`."""
 
     def emit(self, event: dict[str, Any]) -> None:
         """Take one event of plain JSON values."""
@@ -126,7 +126,7 @@ class Listener(Protocol):
 
 
 class Counting:
-    """Made when the engine is ready; its seconds count from there."""
+    """Counts completions and reports progress; made when the engine is ready, because its seconds count from then."""
 
     def __init__(self, listener: Listener, planned: int, done: int) -> None:
         """`planned` answers in all, `done` of them stored before."""

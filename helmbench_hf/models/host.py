@@ -10,8 +10,8 @@ other way round the parent kills the group as soon as the child has ended.
 The job is named by import path, `package.module:function`, and is called as `function(payload, reporter)`; it returns
 None or an exit code. The child owns the journal and the run lock.
 
-A job says `{"event": "ready"}` once its engine is loaded. From there on a stop is a wish: the job asks `reporter.stopping()`
-between units of work and finishes what is live. Before, there is nothing to lose, and a stop ends the child at once.
+A job emits `{"event": "ready"}` once its engine is loaded. From then on a stop is a request: the job asks `reporter.stopping()`
+between units of work and finishes what is live. Before that there is nothing to lose, and a stop ends the child at once.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Event = dict[str, Any]
 
 
 class Reporter:
-    """The child's voice, and its ear for the wish to stop."""
+    """Sends the child's events, and knows whether it was asked to stop."""
 
     def __init__(self, descriptor: int) -> None:
         """Write events to `descriptor`."""
@@ -56,7 +56,7 @@ class Reporter:
         self._ready = False
 
     def emit(self, event: Event) -> None:
-        """Send one event: plain JSON values. A parent that is gone is no error here; the watcher ends the process."""
+        """Send one event of plain JSON values. A dead parent is no error here; the watcher ends the process."""
         self._ready = self._ready or event.get("event") == "ready"
         data = json.dumps(event).encode("ascii") + b"\n"
         with self._lock, contextlib.suppress(BrokenPipeError):
@@ -64,7 +64,7 @@ class Reporter:
                 data = data[os.write(self._descriptor, data) :]
 
     def stopping(self) -> bool:
-        """Say whether the run should stop: finish what is live, journal it, return."""
+        """Say whether the job should finish what is live, journal it and return."""
         return self._stop.is_set()
 
     def stop(self) -> None:
@@ -113,7 +113,7 @@ class _Parent:
 
     @contextlib.contextmanager
     def signals(self) -> Iterator[None]:
-        """Take SIGINT and SIGTERM for the child's sake; outside the main thread that is the caller's business."""
+        """Handle SIGINT and SIGTERM while the child runs; only the main thread can, elsewhere the caller must."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

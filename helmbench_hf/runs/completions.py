@@ -1,4 +1,4 @@
-"""What a run holds: its cases, from where it took them, and its completions by request name, each found by its key."""
+"""What a run holds: its cases, from their recorded source, and its completions by request name, each found by its key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from helmbench_hf.runs.turns import Conversations, Settings, turn_name
 
 
 def run_cases(folder: RunFolder, completions: Iterable[Completion]) -> tuple[Case, ...]:
-    """The cases that a run answers, as its manifest names them, from where it took them.
+    """The cases that a run answers, as its manifest names them, from their recorded source.
 
     A run of stored answers that records no selection is held to the cases of its `completions`. Raises what `run_dataset`
     raises.
@@ -28,7 +28,7 @@ def run_cases(folder: RunFolder, completions: Iterable[Completion]) -> tuple[Cas
 
 
 def run_dataset(folder: RunFolder) -> CaseSet:
-    """The dataset that ran, from where the run took it.
+    """The dataset that ran, from its recorded source.
 
     Raises `RunError` where the dataset is not the one that ran, or its version is not this helmbench's, whose criteria and
     helplines would not fit.

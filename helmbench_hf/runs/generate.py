@@ -163,7 +163,7 @@ def child(payload: dict[str, Any], reporter: Listener) -> None:
 
 
 def ask_all(ask: Ask, prepared: Callable[[], Prepared], opened: Callable[[], Engine], reporter: Listener) -> None:
-    """The work of `child` in this process, under the lock of the run folder; `prepared` and `opened` make what it works with."""
+    """Do the work of `child` in this process, under the lock of the run folder. `opened` loads the engine, if it is needed."""
     folder = RunFolder(Path(ask.run))
     with run_lock(folder.root):
         _generate(ask, folder, prepared(), opened, reporter)
