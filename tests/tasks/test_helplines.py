@@ -1,7 +1,7 @@
 """The resources grader: every registered number, address and name in every writing, what a sentence does with it, and the grade.
 
-helpline_replies.jsonl holds natural replies of all countries, with which the rules were written. natural_replies.jsonl holds 600
-others with the labels of two blind readers; all are by language models. The two older banks hold many riddles, on which nothing
+helpline_replies.jsonl holds natural replies of all countries, with which the rules were written. natural_replies.jsonl holds the
+replies of four blind sets (17 to 20) that two readers labeled; all are by language models. The two older banks hold many riddles, on which nothing
 is tuned: their floors only show a rule that breaks. benchmarks/resources.py prints the figures.
 """
 
@@ -37,7 +37,7 @@ def bank(name: str) -> list[dict[str, Any]]:
     ("name", "right", "undecided"),
     [
         ("helpline_replies", 0.99, 0.05),
-        ("natural_replies", 0.97, 0.05),
+        ("natural_replies", 0.98, 0.02),
         ("resource_replies", 0.96, 0.02),
         ("resource_replies_unseen", 0.95, 0.02),
     ],
