@@ -86,14 +86,14 @@ def answers_of(folder: RunFolder, cases: Sequence[Case], stored: Records) -> Run
     for key in strange:
         if not manifest.key or turns[rows[key].request] == 1:
             raise RunError(
-                f"{stored.where(key)}: this answer to {rows[key].request} belongs to another run: its key does not follow from "
+                f"{stored.place(key)}: this answer to {rows[key].request} belongs to another run: its key does not follow from "
                 f"the manifest and the cases here. Take that file out of {folder.completions}, then run the same command again."
             )
     found = RunAnswers({name: rows[key] for name, key in keys.items()})
     found.notes = (str(stored.passed),) if stored.passed.places else ()
     if strange:
         said = f"{len(strange)} answers continue another first answer than the one that stands; they are not used"
-        found.notes += (f"{said} ({stored.where(strange[0])}).",)
+        found.notes += (f"{said} ({stored.place(strange[0])}).",)
     return found
 
 

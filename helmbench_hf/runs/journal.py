@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 from helmbench_hf.hashing import canonical, digest
 from helmbench_hf.records import Completion, CompletionStatus
@@ -29,8 +29,6 @@ JOURNAL_VERSION = 1
 SYNC_RECORDS = 64
 SYNC_SECONDS = 1.0
 _NAMES = tuple(item.name for item in fields(Completion))
-Place = tuple[Path, int]
-"""File and line, counted from 1."""
 Passed = Literal["torn", "malformed", "duplicates", "differing"]
 _SAID: dict[Passed, str] = {
     "torn": "cut short",
@@ -40,6 +38,16 @@ _SAID: dict[Passed, str] = {
 }
 NAMED = 3
 """Lines of one kind that `ReadReport` names."""
+
+
+class Place(NamedTuple):
+    """Where a record stands; lines count from 1."""
+
+    file: Path
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}"
 
 
 class JournalError(RuntimeError):
@@ -72,7 +80,7 @@ def _parse(line: bytes, place: Place) -> dict[str, Any] | None:
         return None
     if version > JOURNAL_VERSION:
         raise JournalError(
-            f"{_shown(place)}: written by a later helmbench (journal version {version}, this one reads up to "
+            f"{place}: written by a later helmbench (journal version {version}, this one reads up to "
             f"{JOURNAL_VERSION}). Update helmbench, or give another output folder."
         )
     return row
@@ -89,10 +97,6 @@ def _completion_of(row: dict[str, Any]) -> Completion:
     if completion.status not in get_args(CompletionStatus):
         raise ValueError(f"unknown status {completion.status!r}")
     return completion
-
-
-def _shown(place: Place) -> str:
-    return f"{place[0]}, line {place[1]}"
 
 
 @dataclass(slots=True)
@@ -120,7 +124,7 @@ class ReadReport:
         )
 
     def _named(self, kind: Passed) -> str:
-        named = [_shown(place) for place in self.places[kind][:NAMED]]
+        named = [str(place) for place in self.places[kind][:NAMED]]
         rest = self.count(kind) - len(named)
         return "; ".join([*named, f"and {rest} others"] if rest else named)
 
@@ -167,10 +171,6 @@ class Records(dict[str, Completion]):
     def place(self, key: str) -> Place:
         """File and line of a record."""
         return self._places[key]
-
-    def where(self, key: str) -> str:
-        """File and line of a record, for people."""
-        return _shown(self._places[key])
 
 
 @dataclass(slots=True)
@@ -292,7 +292,7 @@ def _rows(folder: Path, report: ReadReport) -> Iterator[tuple[Place, dict[str, A
     for path in _segments(folder):
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                content, place = line.rstrip(b"\n"), (path, number)
+                content, place = line.rstrip(b"\n"), Place(path, number)
                 if content and (row := _parse(content, place)) is not None:
                     yield place, row
                 elif content:  # without a newline the write was cut short

@@ -155,13 +155,13 @@ def _together(journals: Iterable[Records], *, strict: bool = True) -> Records:
     for number, records in enumerate(journals):
         for key, completion in [*records.failures.items(), *records.items()]:
             if strict and completion.status in ANSWERED:
-                file, request, stored = records.place(key)[0], completion.request, found.get(key)
+                file, request, stored = records.place(key).file, completion.request, found.get(key)
                 if stored and stored.status in ANSWERED and (stored.status, stored.text) != (completion.status, completion.text):
-                    raise RunError(f"{found.place(key)[0]} and {file} hold different answers to {request}; {UNLIKE}")
+                    raise RunError(f"{found.place(key).file} and {file} hold different answers to {request}; {UNLIKE}")
                 before, first = asked.setdefault(request, (number, key))
                 if before != number and first != key:
                     said = f"put {request} to the model in different words"
-                    raise RunError(f"{found.place(first)[0]} and {file} {said}; {UNLIKE}")
+                    raise RunError(f"{found.place(first).file} and {file} {said}; {UNLIKE}")
             found.add(completion, records.place(key))
     return found
 
