@@ -414,7 +414,7 @@ class TestSchemas:
 
     def test_one_schema_that_is_too_much_for_it(self) -> None:
         def fate(body: Body, number: int) -> Fate:
-            return Status(400) if "maxLength" in str(body.get("response_format")) else None
+            return Status(400) if "pattern" in str(body.get("response_format")) else None
 
         with ChatServer(fate=fate) as server:
             done = contract.run(opened(server), [self.constrained(str(number)) for number in range(9)])
