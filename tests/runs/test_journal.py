@@ -155,12 +155,10 @@ def line(row: object, version: object = 1) -> bytes:
         line({"key": "k", "request": "r", "status": "great"}),
         line({"key": 1, "request": "r", "status": "ok"}),
         line({"key": "k", "request": "r", "status": "ok", "label_logprobs": ["x"]}),
-        line(["k"]),
         line({"key": "k", "request": "r", "status": "ok"}, version="1"),
         b'{"v":1,"sha":"0000000000000000","row":{"key":"k","request":"r","status":"ok"}}\n',
         b"[" * 100_000 + b"\n",
         b"null\n",
-        b"\xff\xfe\n",
     ],
 )
 def test_kinds_of_malformed_lines(tmp_path: Path, bad: bytes) -> None:
