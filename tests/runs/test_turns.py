@@ -115,14 +115,12 @@ def test_the_order_walks_the_prefix_tree_and_renders_only_what_is_asked(
     rendered: list[str] = []
     real = template.render
 
-    class Watched:
-        facts = template.facts
+    def watched(messages: Sequence[Message]) -> tuple[int, ...]:
+        rendered.append(messages[-1].content)
+        return real(messages)
 
-        def render(self, messages: Sequence[Message], prefill: str | None = None) -> tuple[int, ...]:
-            rendered.append(messages[-1].content)
-            return real(messages, prefill)
-
-    conversations = talks(tiny_cases, Watched())  # type: ignore[arg-type]
+    monkeypatch.setattr(template, "render", watched)
+    conversations = talks(tiny_cases, template)
     missing = conversations.missing()
     assert (len(missing), rendered) == (len(tiny_cases), [])
     prompts = [conversations.request(asked).tokens for asked in missing]
