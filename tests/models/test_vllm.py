@@ -9,38 +9,44 @@ import pytest
 
 from helmbench_hf.models.chat import ChatTemplate
 from helmbench_hf.models.drive import drive
-from helmbench_hf.models.engine import EngineError, EngineSpec, Message, Request, Sampling, open_engine
+from helmbench_hf.models.engine import EngineDescription, EngineError, EngineSpec, Message, Request, Sampling, open_engine
 from helmbench_hf.models.vllm import VllmEngine, start_sentence
 from helmbench_hf.records import Completion
 from tests.models import contract
-from tests.support.checkpoints import smollm2_path
+from tests.support.checkpoints import CHATML, tiny_checkpoint, tiny_tokenizer
 
 FEW = Sampling(max_tokens=6)
 SPEC = EngineSpec(kind="vllm", model="owner/model", max_model_len=4096)
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[VllmEngine]:
-    made = open_engine(EngineSpec.parse(f"vllm:{smollm2_path()}", max_num_seqs=16, max_model_len=512, dtype="float32"))
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Llama of two layers with random weights."""
+    return tiny_checkpoint(tmp_path_factory.mktemp("model") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def engine(model: Path) -> Iterator[VllmEngine]:
+    made = open_engine(EngineSpec.parse(f"vllm:{model}", max_num_seqs=16, max_model_len=512, dtype="float32"))
     assert isinstance(made, VllmEngine)
     yield made
     made.close()
 
 
 @pytest.fixture(scope="module")
-def chat() -> ChatTemplate:
-    return ChatTemplate.load(str(smollm2_path()))
+def chat(model: Path) -> ChatTemplate:
+    return ChatTemplate.load(model)
 
 
 @pytest.mark.vllm
-class TestOnSmolLM2:
+class TestRealEngine:
     def test_it_does_what_every_engine_does(self, engine: VllmEngine, chat: ChatTemplate) -> None:
         contract.every_engine(engine, chat)
         contract.every_engine_with_tokens(engine, chat)
 
     def test_seeded_prompts_beyond_one_step_are_answered(self, engine: VllmEngine, chat: ChatTemplate) -> None:
         drawn = Sampling(temperature=1.0, max_tokens=2, seed=1)
-        requests = [contract.ask(chat, str(n), f"Card {n} is lost. " * 60, sampling=drawn) for n in range(16)]
+        requests = [contract.ask(chat, str(n), f"Card {n} is lost. " * 20, sampling=drawn) for n in range(16)]
         assert sum(len(each.tokens) for each in requests) > 4096  # tokens of one step on CPU
         assert {each.attempt for each in contract.run(engine, requests).values()} == {1}
 
@@ -51,7 +57,7 @@ class TestOnSmolLM2:
         assert os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] == "0"
 
     def test_prefixes_are_shared(self, engine: VllmEngine, chat: ChatTemplate) -> None:
-        long = "The rules of the library are many. " * 20
+        long = "The rules of the library are many. " * 8
         first, second = (
             contract.run(engine, [contract.ask(chat, name, f"{long}Which one is {name}?", sampling=FEW)])[name]
             for name in ("first", "last")
@@ -92,15 +98,15 @@ class TestOnSmolLM2:
         ],
     )
     def test_why_it_does_not_start(
-        self, options: dict[str, Any], environment: dict[str, str], sentence: str, monkeypatch: pytest.MonkeyPatch
+        self, model: Path, options: dict[str, Any], environment: dict[str, str], sentence: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         with pytest.raises(EngineError, match=sentence):
-            VllmEngine(EngineSpec.parse(f"vllm:{smollm2_path()}", **options))
+            VllmEngine(EngineSpec.parse(f"vllm:{model}", **options))
 
-    def test_missing_weights_are_a_sentence(self, tmp_path: Path) -> None:
-        for path in smollm2_path().iterdir():
+    def test_missing_weights_are_a_sentence(self, model: Path, tmp_path: Path) -> None:
+        for path in model.iterdir():
             if path.suffix == ".json":
                 (tmp_path / path.name).write_bytes(path.read_bytes())
         with pytest.raises(EngineError, match=r"weights of .* are missing"):
@@ -130,8 +136,6 @@ class Dying:
 
 def driven(poison: set[int], count: int, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, str], int]:
     """Drive the engine over `Dying`, with prompts 0, 1, ..; give how each ended, and how often it was loaded."""
-    from helmbench_hf.models.engine import EngineDescription
-    from tests.support.checkpoints import CHATML, tiny_tokenizer
 
     loads = []
     engine = object.__new__(VllmEngine)
@@ -207,8 +211,6 @@ def test_every_known_start_error_names_the_setting(error: Exception, sentence: s
 
 @pytest.mark.vllm
 def test_a_cache_that_holds_no_full_context_says_what_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.support.checkpoints import tiny_checkpoint
-
     monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
     folder = tiny_checkpoint(tmp_path / "tiny", window=8_000_000)
     with pytest.raises(
