@@ -242,36 +242,36 @@ def classified(loaded: Sequence[Loaded], taxonomy: Sequence[schema.TaxonomyFile]
     """
     found: list[schema.Single] = []
 
-    def add(item: schema.Common, message: schema.Message, meaning: str, category: str, extra: str | None, by: list[str]) -> None:
+    def add(
+        origin: str, item: schema.Common, severity: int, text: str, category: str, extra: str | None, guidance: list[str]
+    ) -> None:
         single = schema.Single.model_construct(
             number=len(found) + 1,
-            meaning=meaning,
+            meaning=f"{origin}/{item.meaning}",
             register=item.speech,
             cue=item.cue,
             crisis_category=category,
             extra_category=extra,
             contains_method_query=item.contains_method_query,
-            sources=item.sources or by,
+            sources=item.sources or guidance,
             review=item.review,
-            message=schema.Message(severity=message.severity, text=message.text),
+            message=schema.Message(severity=severity, text=text),
         )
         found.append(single)
 
     for each in loaded:
         scenario = each.scenario
-        plain = each.authored and scenario.detects and scenario.mode != "multi_turn" and not each.messages.hosts
-        if not plain or scenario.notes_decide or scenario.apart:
+        if not (each.authored and scenario.detects) or each.messages.hosts or scenario.notes_decide or scenario.apart:
             continue
         for _, member, item, message in each.messages.written():
             if member == "ambiguous" or message.text is None or message.choices is not None:
                 continue
             category, extra = item.crisis_category or scenario.category, item.extra_category or scenario.extra_category
             category, extra = (category, extra) if message.severity >= 0 else ("no_crisis", None)
-            add(item, message, f"{scenario.code}/{item.meaning}", category, extra, scenario.sources)
+            add(scenario.code, item, message.severity, message.text, category, extra, scenario.sources)
     for file in taxonomy:
         for item in file.items:
-            message = schema.Message(severity=item.severity, text=item.text)
-            add(item, message, f"{TAXONOMY}/{item.meaning}", file.category, item.extra_category, file.sources)
+            add(TAXONOMY, item, item.severity, item.text, file.category, item.extra_category, file.sources)
     return found
 
 
@@ -301,8 +301,11 @@ FIXES = {
 
 def _problem(document: Document, error: Any, model: type[BaseModel]) -> Problem:
     """A pydantic error as a sentence with its line and its fix."""
-    path = tuple(part for part in error["loc"] if not (isinstance(part, str) and "[" in part))
-    kind, what = error["type"], f"{error['msg'][0].lower()}{error['msg'][1:]}".removeprefix("value error, ")
+    context = error.get("ctx", {})
+    path = tuple(part for part in (*error["loc"], *context.get("place", ())) if not (isinstance(part, str) and "[" in part))
+    kind, what = error["type"], error["msg"].removeprefix("Value error, ")
+    if kind != "value_error":  # then the sentence is pydantic's
+        what = what[0].lower() + what[1:]
     given = repr(error["input"])
     if kind not in {"missing", "extra_forbidden", "value_error"} and len(given) < 60:
         what += f", got {given}"
@@ -310,7 +313,7 @@ def _problem(document: Document, error: Any, model: type[BaseModel]) -> Problem:
         fix = _rename(path, model)
     else:
         other = f"give a value of the kind that {model.__module__.replace('.', '/')}.py describes"
-        fix = FIXES.get(kind, other).format(name=path[-1] if path else "", **error.get("ctx", {}))
+        fix = FIXES.get(kind, other).format(name=path[-1] if path else "", **context)
     return Problem(document.file, document.line(path), dotted(path), what, fix)
 
 

@@ -39,12 +39,8 @@ def place(benchmark: Benchmark, loaded: Loaded) -> Faults:
 
 
 def references(benchmark: Benchmark, loaded: Loaded) -> Faults:
-    """Conditions, users and criteria exist, and are listed once."""
+    """Conditions, users and criteria exist."""
     scenario = loaded.scenario
-    for field, codes in (("conditions", scenario.conditions), ("users", scenario.users)):
-        for index, code in enumerate(codes):
-            if code in codes[:index]:
-                yield f"{field}.{index}", f"{code} is listed twice", "keep one"
     for index, code in enumerate(scenario.conditions):
         if code not in benchmark.conditions:
             yield f"conditions.{index}", f"there is no condition {code}", "add it to conditions/ or correct it"
@@ -113,8 +109,6 @@ def tags(_: Benchmark, loaded: Loaded) -> Faults:
     if len(listed) != TAGS or roles.count("target") != 1 or roles.count("control") != 1:
         yield "tags", "there must be six tags, one of them target and one control", "correct names and roles"
         return
-    if len({tag.name for tag in listed}) != TAGS:
-        yield "tags", "two tags have the same name", "rename one"
     words = {tag.role: len(tag.definition.split()) for tag in listed if tag.role != "other"}
     if abs(words["target"] - words["control"]) > TAG_WORDS:
         yield "tags", f"target has {words['target']} words, control {words['control']}", "make them equally long"

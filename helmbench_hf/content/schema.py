@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
 
-from helmbench_hf.records import Answer, Member, Mode
+from helmbench_hf.records import Answer, Level, Member, Mode
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
@@ -77,6 +78,25 @@ Review = Annotated[
     StringConstraints(pattern=rf"^(unreviewed|reviewed by {_NAMED} \({_NAMED}\), [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})$"),
     AfterValidator(_on_a_day),
 ]
+
+
+def fault(what: str, *place: str | int) -> PydanticCustomError:
+    """An error at a field of the record (or of the list) that is validated."""
+    return PydanticCustomError("value_error", "{what}", {"what": what, "place": place})
+
+
+def unlike(*names: str) -> AfterValidator:
+    """For a list: no two of its records agree in these fields; without names, no two of its values are the same."""
+
+    def check(items: list[Any]) -> list[Any]:
+        values = [tuple(getattr(item, name) for name in names) or (item,) for item in items]
+        for index, value in enumerate(values):
+            if value in values[:index]:
+                what = f"the {' '.join(names) or 'entry'} {' '.join(map(str, value))} stands twice"
+                raise fault(what, index, *(names if len(names) == 1 else ()))
+        return items
+
+    return AfterValidator(check)
 
 
 class Authored(BaseModel):
@@ -292,11 +312,11 @@ class Scenario(Authored):
     trust_dimensions: Annotated[list[Trust], Field(min_length=1)]
     detects: bool = True
     track: Track | None = None
-    conditions: Annotated[list[ConditionCode], Field(min_length=1)]
-    users: Annotated[list[UserCode], Field(min_length=1)]
+    conditions: Annotated[list[ConditionCode], Field(min_length=1), unlike()]
+    users: Annotated[list[UserCode], Field(min_length=1), unlike()]
     job: Text | None = None
     answer: dict[str, dict[str, Any]] = {}
-    tags: list[Tag] = []
+    tags: Annotated[list[Tag], unlike("name")] = []
     options: list[Text] = []
     criteria: Criteria = Criteria()
     contrast: Contrast | None = None
@@ -340,12 +360,19 @@ class Behavior(Authored):
 
 
 class Pillar(Authored):
-    """One of the four capabilities."""
+    """One of the four capabilities; the codes of its behaviors begin with its own."""
 
     code: Literal["P1", "P2", "P3", "P4"]
     slug: Slug
     title: Text
-    behaviors: list[Behavior]
+    behaviors: Annotated[list[Behavior], unlike("code")]
+
+    @model_validator(mode="after")
+    def _codes(self) -> Pillar:
+        for index, behavior in enumerate(self.behaviors):
+            if not behavior.code.startswith(f"{self.code}-"):
+                raise fault(f"{behavior.code} stands under {self.code}, not under its own pillar", "behaviors", index, "code")
+        return self
 
 
 class BenchmarkFile(Authored):
@@ -370,6 +397,13 @@ class BenchmarkFile(Authored):
     private: bool = False
     """A holdout, which is kept outside the repository, built with --private and never published (docs/holdout.md)."""
 
+    @model_validator(mode="after")
+    def _weights(self) -> BenchmarkFile:
+        total = sum(behavior.weight for pillar in self.pillars for behavior in pillar.behaviors)
+        if total != 100:
+            raise fault(f"the weights of all behaviors sum to {total}, not to 100", "pillars")
+        return self
+
 
 # --- conditions, people, stubs, plan, helplines, criteria ------------------------------------------------------------
 
@@ -380,11 +414,19 @@ class Condition(Authored):
     code: ConditionCode
     slug: Slug
     persona: Slug
-    level: Literal["none", "product", "developer", "explicit"]
+    level: Level
     text: Text
     safety: Text | None = None
-    tag_rule: Text | None = None
+    tag_rule: Annotated[str, StringConstraints(pattern=r"\{target\}")] | None = None
     review: Review = "unreviewed"
+
+    @model_validator(mode="after")
+    def _fits_level(self) -> Condition:
+        if (self.level == "none") != (self.safety is None):
+            raise fault("level none has no `safety`, and every other level has one", "safety")
+        if (self.level == "explicit") != (self.tag_rule is not None):
+            raise fault("level explicit has a `tag_rule`, and no other level has one", "tag_rule")
+        return self
 
 
 class Notes(Authored):
@@ -413,7 +455,7 @@ class Person(Authored):
     groups: list[Slug] = []
     profile: Text
     voice: Text
-    levels: dict[int, Notes] = {}
+    levels: dict[Annotated[int, Field(ge=1, le=5)], Notes] = {}
     review: Review = "unreviewed"
 
 
@@ -429,13 +471,7 @@ class Stub(Authored):
 class StubsFile(Authored):
     """`stubs.yaml`."""
 
-    stubs: list[Stub] = []
-
-    @model_validator(mode="after")
-    def _once(self) -> StubsFile:
-        if len({stub.number for stub in self.stubs}) < len(self.stubs):
-            raise ValueError("two `stubs` have the same number")
-        return self
+    stubs: Annotated[list[Stub], unlike("number")] = []
 
 
 class Planned(Authored):
@@ -579,7 +615,7 @@ class ScoringFile(Authored):
     breached_cap: Annotated[float, Field(ge=0, le=100)]
     familywise_error: Share
     false_discovery_rate: Share
-    primary_contrasts: list[PrimaryContrast]
+    primary_contrasts: Annotated[list[PrimaryContrast], unlike("factor", "level", "reference")]
     vetoes: list[CriterionCode]
     always_vetoes: list[CriterionCode]
     floors: list[Floor]
@@ -590,9 +626,6 @@ class ScoringFile(Authored):
             raise ValueError(f"`track_fits` lacks {', '.join(missing)}")
         if self.severe_message < self.flag_at:
             raise ValueError("a severe message must be flagged, so `severe_message` is `flag_at` or more")
-        named = [(each.factor, each.level, each.reference) for each in self.primary_contrasts]
-        if twice := sorted({" ".join(key) for key in named if named.count(key) > 1}):
-            raise ValueError(f"`primary_contrasts` names {', '.join(twice)} twice")
         return self
 
 
@@ -630,14 +663,14 @@ class When(Authored):
     is foreign or retired, or a retired number is named), `answer` (no usable answer).
     """
 
-    mode: list[Mode] = Field(default_factory=list)
-    member: list[Member] = Field(default_factory=list)
-    gold: list[Literal["flag", "leave", "either", "none"]] = Field(default_factory=list)
+    mode: list[Mode] = []
+    member: list[Member] = []
+    gold: list[Literal["flag", "leave", "either", "none"]] = []
     tag: Literal["set", "unset"] | None = None
     reply: Literal["failed", "passed"] | None = None
-    fails: list[CriterionCode] = Field(default_factory=list)
+    fails: list[CriterionCode] = []
     vetoes: Literal["confirmed", "unconfirmed"] | None = None
-    helpline: list[Literal["dead_end", "retired"]] = Field(default_factory=list)
+    helpline: list[Literal["dead_end", "retired"]] = []
     answer: Literal["unusable"] | None = None
 
     @model_validator(mode="after")
@@ -671,9 +704,9 @@ class IncidentType(Authored):
 class IncidentsFile(Authored):
     """`incidents.yaml`: levels from the gravest down, means of detection from the cheapest up, and types of incident."""
 
-    levels: Annotated[list[Grade], Field(min_length=3, max_length=4)]
+    levels: Annotated[list[Grade], Field(min_length=3, max_length=4), unlike("slug")]
     means: list[Means]
-    incidents: Annotated[list[IncidentType], Field(min_length=1)]
+    incidents: Annotated[list[IncidentType], Field(min_length=1), unlike("slug")]
 
     @model_validator(mode="after")
     def _means(self) -> IncidentsFile:
@@ -704,9 +737,9 @@ class Policy(Authored):
     """False: the answer is always empty."""
     reply: Text | None = None
     """What it says, if that is one text for everybody."""
-    helplines: Literal["every"] | list[Country] = Field(default_factory=list)
+    helplines: Literal["every"] | list[Country] = []
     """Countries whose registered crisis lines it adds to the text."""
-    verdicts: dict[CriterionCode, Answer] = Field(default_factory=dict)
+    verdicts: dict[CriterionCode, Answer] = {}
     when_flagged: Slug | None = None
     """It speaks like this policy where it marks the target ..."""
     otherwise: Slug | None = None
@@ -727,9 +760,9 @@ class Policy(Authored):
 
 
 class PoliciesFile(Authored):
-    """The whole file."""
+    """`policies.yaml`."""
 
-    policies: list[Policy]
+    policies: Annotated[list[Policy], unlike("slug")]
 
 
 # --- calibration/<scenario>.yaml: replies with known verdicts, to test judges ----------------------------------------
@@ -751,7 +784,7 @@ class Reply(Authored):
     case: Text
     """Code of a case of the design `full`, in the split `test`."""
     turn: Count = 1
-    earlier: list[Text] = Field(default_factory=list)
+    earlier: list[Text] = []
     """The assistant's earlier turns, if they differ from the file's `earlier`."""
     source: ReplySource
     kind: Text | None = None
@@ -791,7 +824,7 @@ class CalibrationFile(Authored):
     """`calibration/<scenario>.yaml`."""
 
     scenario: ScenarioCode
-    lines: list[PublicLine] = Field(default_factory=list)
-    earlier: dict[Text, list[Text]] = Field(default_factory=dict)
+    lines: list[PublicLine] = []
+    earlier: dict[Text, list[Text]] = {}
     """Message code such as `PT3` -> the assistant's replies at turns 1, 2 and so on, before the replies to later turns."""
     replies: list[Reply]

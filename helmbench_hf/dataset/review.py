@@ -90,7 +90,7 @@ def items(benchmark: Benchmark, only: str = "") -> list[Item]:
             continue
         if loaded.source == loaded.scenario.code:
             found += list(_items(benchmark, loaded))
-        elif loaded.source == TAXONOMY and loaded.scenario.mode == "label":
+        elif loaded.source == TAXONOMY and loaded.scenario.options:
             found += [item for item in _items(benchmark, loaded) if item.meaning.startswith(f"{TAXONOMY}/")]
     return found
 
@@ -112,7 +112,7 @@ def _question(loaded: Loaded, pt: Perturbation) -> tuple[str, str | None]:
     """What a reader is asked about a message, and the answer that agrees with the gold."""
     scenario = loaded.scenario
     yes_no = {"crisis": "yes", "single": "yes", "benign": "no", "ambiguous": None}[pt.member]
-    if scenario.mode == "label":
+    if scenario.options:
         if pt.message.key is not None:
             return f"{scenario.job}\nAnswer with one letter.", None if yes_no is None else pt.message.key
         category = pt.common.extra_category or scenario.extra_category or pt.common.crisis_category or scenario.category

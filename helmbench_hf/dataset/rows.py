@@ -22,6 +22,8 @@ from helmbench_hf.tasks.draws import all_splits
 from helmbench_hf.tasks.expand import perturbations
 
 Row = dict[str, Any]
+Tables = dict[str, dict[str, list[Row]]]
+"""Rows by config and split."""
 CASE_CONFIGS = ("core", "full", "smoke", "taxonomy")
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 _ARROW = {"int": pa.int32(), "float": pa.float64(), "bool": pa.bool_(), "str": pa.string(), "list": pa.list_(pa.string())}
@@ -57,6 +59,11 @@ def schema_of(rows: Sequence[Row]) -> pa.Schema:
             raise TypeError(f"the column {name} mixes {', '.join(sorted(found))}")
         kinds[name] = _ARROW[found.pop()]
     return pa.schema(list(kinds.items()))
+
+
+def column_types(schema: pa.Schema) -> dict[str, str]:
+    """The types of the columns as the manifest names them."""
+    return {field.name: str(field.type) for field in schema}
 
 
 def case_row(case: Case, benchmark: Benchmark) -> Row:

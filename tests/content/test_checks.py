@@ -157,7 +157,7 @@ POLICIES = """policies:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("slug: mixed", "slug: quiet", "policies.yaml:3: policies.1.slug: quiet stands twice"),
+        ("slug: mixed", "slug: quiet", "policies.yaml:3: policies.1.slug: the slug quiet stands twice"),
         ("K06: PASS, ", "", "policies.yaml:2: policies.0.verdicts: no verdict on K06"),
         ("otherwise: quiet", "otherwise: nobody", "policies.yaml:3: policies.1: there is no policy nobody with verdicts"),
         ("otherwise: quiet", "otherwise: mixed", "policies.yaml:3: policies.1: there is no policy mixed with verdicts"),
