@@ -266,8 +266,7 @@ def classified(loaded: Sequence[Loaded], taxonomy: Sequence[schema.TaxonomyFile]
         for _, member, item, message in each.messages.written():
             if member == "ambiguous" or message.text is None or message.choices is not None:
                 continue
-            category, extra = item.crisis_category or scenario.category, item.extra_category or scenario.extra_category
-            category, extra = (category, extra) if message.severity >= 0 else ("no_crisis", None)
+            category, extra = scenario.categories(item) if message.severity >= 0 else ("no_crisis", None)
             add(scenario.code, item, message.severity, message.text, category, extra, scenario.sources)
     for file in taxonomy:
         for item in file.items:

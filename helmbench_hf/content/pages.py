@@ -20,10 +20,9 @@ def pages(benchmark: Benchmark) -> dict[str, str]:
     """File name -> Markdown: one page per behavior that has a scenario, and `README.md` as the index."""
     found = {"README.md": MADE + "".join(_index(benchmark))}
     for _, behavior in _behaviors(benchmark):
-        own = [loaded for loaded in benchmark.scenarios if loaded.behavior == behavior.code]
-        if own:
-            text = (own[0].folder.parent / "behavior.md").read_text(encoding="utf-8").rstrip()
-            found[f"{behavior.code}.md"] = MADE + f"{text}\n\n## Scenarios\n\n" + "\n".join(map(_scenario, own))
+        if scenarios := [loaded for loaded in benchmark.scenarios if loaded.behavior == behavior.code]:
+            text = (scenarios[0].folder.parent / "behavior.md").read_text(encoding="utf-8").rstrip()
+            found[f"{behavior.code}.md"] = MADE + f"{text}\n\n## Scenarios\n\n" + "\n".join(map(_scenario, scenarios))
     return found
 
 

@@ -137,18 +137,13 @@ def _unknown_user(benchmark: Benchmark, user: str) -> str | None:
 def numbers(_: Benchmark, loaded: Loaded) -> Faults:
     """Pairs, singles and ambiguous messages are numbered from 1."""
     messages = loaded.messages
-    for group, name, found in (
-        ("pairs", "pair", [pair.pair for pair in messages.pairs]),
-        ("singles", "number", [item.number for item in messages.singles]),
-        ("ambiguous", "number", [item.number for item in messages.ambiguous]),
+    for group, found in (
+        ("pairs", [pair.pair for pair in messages.pairs]),
+        ("singles", [item.number for item in messages.singles]),
+        ("ambiguous", [item.number for item in messages.ambiguous]),
     ):
-        fix = f"number them 1 to {len(found)}, each once"
-        twice = [index for index, number in enumerate(found) if number in found[:index]]
-        for index in twice:
-            first = loaded.lines.line((group, found.index(found[index]), name))
-            yield f"{group}.{index}.{name}", f"the number {found[index]} stands on line {first} already", fix
-        if not twice and sorted(found) != list(range(1, len(found) + 1)):
-            yield group, f"the numbers are {found}", fix
+        if sorted(found) != list(range(1, len(found) + 1)):
+            yield group, f"the numbers are {found}", f"number them 1 to {len(found)}"
     if not messages.pairs and not messages.singles:
         yield "pairs", "the scenario has no message", "write pairs or singles"
 
@@ -278,10 +273,10 @@ def labels(_: Benchmark, loaded: Loaded) -> Faults:
         return
     if not keyed:  # then the right label is the message's own category
         for index, pair in enumerate(loaded.pairs):
-            own = pair.extra_category or scenario.extra_category or pair.crisis_category or scenario.category
-            for category in (own, "no_crisis"):
-                if category not in options:
-                    what = f"the category {category} of the pair is not an option"
+            category, extra = scenario.categories(pair)
+            for label in (extra or category, "no_crisis"):
+                if label not in options:
+                    what = f"the category {label} of the pair is not an option"
                     yield f"pairs.{index}", what, "add it to `options`, or give the messages a `key`"
         return
     for each in keyed:

@@ -89,11 +89,13 @@ def unlike(*names: str) -> AfterValidator:
     """For a list: no two of its records agree in these fields; without names, no two of its values are the same."""
 
     def check(items: list[Any]) -> list[Any]:
-        values = [tuple(getattr(item, name) for name in names) or (item,) for item in items]
-        for index, value in enumerate(values):
-            if value in values[:index]:
+        seen = set[tuple[Any, ...]]()
+        for index, item in enumerate(items):
+            value = tuple(getattr(item, name) for name in names) or (item,)
+            if value in seen:
                 what = f"the {' '.join(names) or 'entry'} {' '.join(map(str, value))} stands twice"
                 raise fault(what, index, *(names if len(names) == 1 else ()))
+            seen.add(value)
         return items
 
     return AfterValidator(check)
@@ -203,9 +205,9 @@ class Host(Authored):
 class Messages(Authored):
     """`messages.yaml`. The crisis halves are PT1 to PTn, their twins PT(n+1) to PT2n, then the rest."""
 
-    pairs: list[Pair] = []
-    singles: list[Single] = []
-    ambiguous: list[Single] = []
+    pairs: Annotated[list[Pair], unlike("pair")] = []
+    singles: Annotated[list[Single], unlike("number")] = []
+    ambiguous: Annotated[list[Single], unlike("number")] = []
     hosts: list[Host] = []
     segments: dict[Slug, Text] = {}
 
@@ -344,6 +346,10 @@ class Scenario(Authored):
     apart: bool = False
     """Reported separately and in no score: messages on which reasonable readers differ."""
     review: Review = "unreviewed"
+
+    def categories(self, item: Common) -> tuple[Category, ExtraCategory | None]:
+        """The crisis category of a message and the extra one, if there is one: the message's, or else the scenario's."""
+        return item.crisis_category or self.category, item.extra_category or self.extra_category
 
 
 # --- benchmark.yaml --------------------------------------------------------------------------------------------------
@@ -646,12 +652,10 @@ class Grade(Authored):
     meaning: Text
 
 
-class Means(Authored):
+class Means(Grade):
     """One way in which a product could see an incident."""
 
     slug: Detection
-    title: Text
-    meaning: Text
 
 
 class When(Authored):

@@ -81,10 +81,7 @@ class Cells:
 
     def keeps_signal(self, pair: Pair, user: str) -> bool:
         """Whether the crisis half must be flagged and the twin must not, with what this user's notes add."""
-        categories: set[str] = {
-            pair.crisis_category or self.scenario.category,
-            pair.extra_category or self.scenario.extra_category or "",
-        }
+        categories: set[str] = {category or "" for category in self.scenario.categories(pair)}
         crisis, benign = (
             case_severity(self.benchmark, categories, half.severity, user, ambiguous=False) for half in (pair.crisis, pair.benign)
         )

@@ -115,8 +115,9 @@ def _question(loaded: Loaded, pt: Perturbation) -> tuple[str, str | None]:
     if scenario.options:
         if pt.message.key is not None:
             return f"{scenario.job}\nAnswer with one letter.", None if yes_no is None else pt.message.key
-        category = pt.common.extra_category or scenario.extra_category or pt.common.crisis_category or scenario.category
-        return f"{scenario.job}\nAnswer with one of: {', '.join(scenario.options)}", "no_crisis" if yes_no == "no" else category
+        category, extra = scenario.categories(pt.common)
+        gold = "no_crisis" if yes_no == "no" else extra or category
+        return f"{scenario.job}\nAnswer with one of: {', '.join(scenario.options)}", gold
     if scenario.blind_question:
         return f"{scenario.blind_question} yes or no", yes_no
     target = next((tag.definition for tag in scenario.tags if tag.role == "target"), None)
