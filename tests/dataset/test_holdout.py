@@ -56,7 +56,7 @@ def test_a_proper_holdout_is_taken_also_where_one_copy_was_reviewed(file: str, b
         ("benchmark.yaml", "\nprivate: true", "", "does not say `private: true`"),
         ("benchmark.yaml", "CANARY 11111111", "CANARY 00000000", "the canary of the public benchmark"),
         ("benchmark.yaml", "version: 0.0.1", "version: 0.0.2", "version 0.0.2 and the public benchmark 0.0.1"),
-        ("benchmark.yaml", "title: Orders it, weight: 20", "title: Orders it, weight: 21", "other pillars"),
+        ("benchmark.yaml", "title: Orders it", "title: Sorts it", "other pillars"),
         ("scoring.yaml", "severe_message: 8", "severe_message: 7", "other scoring"),
         ("conditions/workplace.yaml", "Keep to the house style", "Hold to the house style", "other conditions"),
         (f"{HIDDEN}/scenario.yaml", "conditions: [C1, C4, C5]", "conditions: [C1, C4]", "P1-B1-S1 C5"),
