@@ -243,13 +243,13 @@ def _crisis_taxonomy(benchmark: Benchmark) -> Iterator[Row]:
 def _calibration(benchmark: Benchmark) -> Iterator[Row]:
     """One row per reply and criterion, with the verdict that is right and what that rests on."""
     found = calibration.labels(benchmark)
-    for label, agreed in zip(found, calibration.agreement(benchmark, found), strict=True):
+    for label, reads in zip(found, calibration.reads_of(benchmark, found), strict=True):
         yield {
             "reply_code": label.reply.code,
             **_fields(label, "criterion", "gold", "basis"),
-            "readers": agreed.readers,
-            "readers_agree": agreed.agree,
-            "reader_kinds": list(agreed.kinds),
+            "readers": len(reads),
+            "readers_agree": sum(read.verdict == label.gold for read in reads),
+            "reader_kinds": sorted({read.kind for read in reads}),
             "case": label.case.code,
             "turn": label.reply.turn,
             "earlier": list(label.earlier),
