@@ -46,14 +46,6 @@ def test_the_folder_and_the_embedded_copy_give_the_cases_of_the_design(
         assert found.identity == load.DatasetIdentity("Tiny", design, "0.0.1", "0.0.1", sha, shown)
 
 
-def test_the_embedded_copy_of_this_checkout_is_its_built_folder(real_built: tuple[Path, Built]) -> None:
-    for design in DESIGNS:
-        embedded, folder = load_cases(design), load_cases(design, str(real_built[0]))
-        assert embedded.cases == folder.cases
-        assert embedded.identity.content_sha256 == folder.identity.content_sha256
-        assert len(folder.cases) == sum(table.rows for table in real_built[1].manifest.configs[design].values())
-
-
 def manifest_with(change: Callable[[dict[str, Any]], Any]) -> Damage:
     def damage(folder: Path) -> None:
         manifest = json.loads((folder / "manifest.json").read_text())

@@ -20,7 +20,7 @@ from helmbench_hf.dataset.build import Built, build
 from helmbench_hf.dataset.load import load_cases
 from helmbench_hf.dataset.publish import KEYS
 from helmbench_hf.dataset.review import Item, ReviewError, agreement, items, read_answers, store, stored, write_sheet
-from helmbench_hf.dataset.rows import CASE_CONFIGS, Row
+from helmbench_hf.dataset.rows import CASE_CONFIGS, Row, component_rows
 from helmbench_hf.judging import rubric
 from helmbench_hf.judging.check import Labels, Probe, check, find_labels, on_twins
 from helmbench_hf.records import CheckedLabel
@@ -84,12 +84,10 @@ def test_answers_to_nothing_are_refused(tiny: Benchmark, given: object, tmp_path
         read_answers(tmp_path, tmp_path / "answers.json", "r", "model", "2026-01-01")
 
 
-def test_the_calibration_set_of_this_checkout_is_settled_and_large_enough(
-    real: Benchmark, real_built: tuple[Path, Built]
-) -> None:
+def test_the_calibration_set_of_this_checkout_is_settled_and_large_enough(real: Benchmark) -> None:
     """14 right FAILs bound a perfect judge's recall at .80; 59 right others bound its false alarms at .05, 299 at .01."""
     assert not calibration.unsettled(real, calibration.labels(real))
-    rows = real_built[1].rows["calibration"]["test"]
+    rows = component_rows(real, "calibration")
     assert len(rows) == len({(row["reply_code"], row["criterion"]) for row in rows})
     for row in rows:
         assert row["basis"] == "constructed" or row["readers"] == row["readers_agree"] == calibration.READERS
