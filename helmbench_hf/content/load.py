@@ -94,15 +94,12 @@ class Benchmark:
         number = int(user[1:])
         if number == 0:
             return None, []
-        if 801 <= number < 900:
-            if number not in self.stubs:
-                raise LookupError(f"stubs.yaml has no number {number}")
-            return self.stubs[number].country, [self.stubs[number].profile]
-        if number >= 800:
-            for country in self.countries.values():
-                if country.number == number:
-                    return country.country, [country.profile]
-            raise LookupError(f"no helplines file has the number {number}")
+        if number > 800:
+            strangers: list[schema.Stub | schema.CountryFile] = [*self.stubs.values(), *self.countries.values()]
+            stranger = next((each for each in strangers if each.number == number), None)
+            if stranger is None:
+                raise LookupError(f"neither stubs.yaml nor a helplines file has the number {number}")
+            return stranger.country, [stranger.profile]
         person, level = self.people.get(number // 10), number % 10
         if person is None:
             raise LookupError(f"there is no person {number // 10}")
@@ -137,23 +134,25 @@ def load_benchmark(root: Path) -> Benchmark:
     reader = Reader(root)
     file = reader.one(root / "benchmark.yaml", schema.BenchmarkFile)
     scoring = reader.one(root / "scoring.yaml", schema.ScoringFile)
-    stubs = reader.optional("stubs.yaml", schema.StubsFile) or schema.StubsFile()
+    stubs = reader.optional("stubs.yaml", schema.StubsFile)
     plan = reader.optional("plan.yaml", schema.PlanFile)
     incidents = reader.optional("incidents.yaml", schema.IncidentsFile)
-    policies = reader.optional("policies.yaml", schema.PoliciesFile) or schema.PoliciesFile(policies=[])
-    conditions = {item.code: item for item in reader.all("conditions", schema.Condition, "code")}
-    people = {item.number: item for item in reader.all("people", schema.Person, "number")}
-    countries = {item.country: item for item in reader.all("helplines", schema.CountryFile, "country")}
-    criteria = {item.code: item for item in reader.all("criteria", schema.Criterion, "code")}
-    taxonomy = tuple(reader.all("taxonomy", schema.TaxonomyFile, "category"))
-    calibration = tuple(reader.all("calibration", schema.CalibrationFile, "scenario"))
+    policies = reader.optional("policies.yaml", schema.PoliciesFile)
+    conditions = reader.library("conditions", schema.Condition, "code")
+    people = reader.library("people", schema.Person, "number")
+    countries = reader.library("helplines", schema.CountryFile, "country")
+    criteria = reader.library("criteria", schema.Criterion, "code")
+    taxonomy = tuple(reader.library("taxonomy", schema.TaxonomyFile, "category").values())
+    calibration = tuple(reader.library("calibration", schema.CalibrationFile, "scenario").values())
     scenarios = reader.scenarios(file.seed if file else 0, taxonomy)
     if reader.problems or file is None or scoring is None:
         raise ContentError(reader.problems)
-    by_number = {stub.number: stub for stub in stubs.stubs}
     return Benchmark(
-        root, file, scoring, scenarios, conditions, people, countries, criteria, by_number, taxonomy, plan, calibration,
-        reader.documents, incidents, {policy.slug: policy for policy in policies.policies}, reader.records,
+        root, file, scoring, scenarios, conditions, people, countries, criteria,
+        stubs={stub.number: stub for stub in stubs.stubs} if stubs else {},
+        taxonomy=taxonomy, plan=plan, calibration=calibration, incidents=incidents,
+        policies={policy.slug: policy for policy in policies.policies} if policies else {},
+        documents=reader.documents, records=reader.records,
     )  # fmt: skip
 
 
@@ -185,52 +184,45 @@ class Reader:
         """Validate one file of the root folder, if it exists."""
         return self.one(self.root / name, model) if (self.root / name).exists() else None
 
-    def all(self, folder: str, model: type[Model], key: str) -> Iterator[Model]:
-        """Every file of a library; a key that stands in two files is a problem."""
-        seen: dict[Any, Document] = {}
-        for path in sorted((self.root / folder).glob("*.yaml")):
-            if (item := self.one(path, model)) is not None:
-                yield item
-                self._once(path, key, getattr(item, key), seen)
+    def all(self, files: str, model: type[Model], key: str) -> dict[Any, tuple[Model, Document]]:
+        """The records and documents of all files of this form, by their key; one that stands in two files is a problem."""
+        found: dict[Any, tuple[Model, Document]] = {}
+        for path in sorted(self.root.glob(files)):
+            if (record := self.one(path, model)) is not None:
+                value, document = getattr(record, key), self.documents[str(path.relative_to(self.root))]
+                if value in found:
+                    what = f"{value} stands in {found[value][1].file} already"
+                    self.problems.append(document.problem(key, what, f"give this one its own {key}"))
+                found.setdefault(value, (record, document))
+        return found
 
-    def document(self, path: Path) -> Document:
-        """A file that was read."""
-        return self.documents[str(path.relative_to(self.root))]
-
-    def _once(self, path: Path, key: str, value: Any, seen: dict[Any, Document]) -> None:
-        document = self.document(path)
-        first = seen.setdefault(value, document)
-        if first is not document:
-            what = f"{value} stands in {first.file} already"
-            self.problems.append(document.problem(key, what, f"give this one its own {key}"))
+    def library(self, folder: str, model: type[Model], key: str) -> dict[Any, Model]:
+        """The records of the files of a folder, by their key."""
+        return {value: record for value, (record, _) in self.all(f"{folder}/*.yaml", model, key).items()}
 
     def scenarios(self, seed: int, taxonomy: Sequence[schema.TaxonomyFile]) -> tuple[Loaded, ...]:
         """Every folder that holds a `scenario.yaml`, by code; `seed` decides what is derived from the messages."""
-        found: dict[str, tuple[schema.Scenario, Path]] = {}
-        seen: dict[Any, Document] = {}
-        for path in sorted(self.root.glob("P*/B*/S*/scenario.yaml")):
-            if (scenario := self.one(path, schema.Scenario)) is not None:
-                self._once(path, "code", scenario.code, seen)
-                found[scenario.code] = scenario, path.parent
+        found = self.all("P*/B*/S*/scenario.yaml", schema.Scenario, "code")
+        folders = {code: (self.root / document.file).parent for code, (_, document) in found.items()}
         written = {
-            code: self.one(folder / "messages.yaml", schema.Messages)
-            for code, (scenario, folder) in found.items()
+            code: self.one(folders[code] / "messages.yaml", schema.Messages)
+            for code, (scenario, _) in found.items()
             if scenario.messages_from is None
         }
         loaded: list[Loaded] = []
-        for code, (scenario, folder) in sorted(found.items()):
-            source, lines = scenario.messages_from or code, self.document(folder / "scenario.yaml")
+        for code, (scenario, lines) in sorted(found.items()):
+            source = scenario.messages_from or code
             if source not in written and source != TAXONOMY:
                 what = f"{source} has no messages of its own"
                 self.problems.append(lines.problem("messages_from", what, "name a scenario that has a messages.yaml"))
             elif (messages := written.get(source)) is not None:
-                text = self.document(found[source][1] / "messages.yaml")
-                loaded.append(Loaded(scenario, messages, all_pairs(scenario, messages, seed), source, folder, text, lines))
+                text = self.documents[str((folders[source] / "messages.yaml").relative_to(self.root))]
+                pairs = all_pairs(scenario, messages, seed)
+                loaded.append(Loaded(scenario, messages, pairs, source, folders[code], text, lines))
         singles, nowhere = schema.Messages(singles=classified(loaded, taxonomy)), Document({}, {})
-        for scenario, folder in found.values():
+        for code, (scenario, lines) in found.items():
             if scenario.messages_from == TAXONOMY:
-                lines = self.document(folder / "scenario.yaml")
-                loaded.append(Loaded(scenario, singles, (), TAXONOMY, folder, nowhere, lines))
+                loaded.append(Loaded(scenario, singles, (), TAXONOMY, folders[code], nowhere, lines))
         return tuple(sorted(loaded, key=lambda each: each.scenario.code))
 
 

@@ -153,7 +153,7 @@ def test_no_field_names_a_path(code: str, tree: Tree) -> None:
     ("file", "old", "new", "field", "what"),
     [
         (SCENARIO, "[C1, C4, C5]", "[C1, C4, C9]", "conditions.2", "no condition C9"),
-        (f"{TURNS}/scenario.yaml", "users: [", "users: [U999, ", "users.0", "no helplines file has the number 999"),
+        (f"{TURNS}/scenario.yaml", "users: [", "users: [U999, ", "users.0", "nor a helplines file has the number 999"),
         (MESSAGES, "quiet-month", "quiet-month\n    criteria: [K99]", "ambiguous.1.criteria", "K99 is no criterion"),
     ],
     ids=["condition", "country", "criterion"],
