@@ -37,7 +37,6 @@ PAIR_VARIANCE, DIFFERENCE_VARIANCE = 0.30, 0.50
 """Planning values, not results. A pair scores a + b - 1, where its twins are right with .7 and .9: .7 x .3 + .9 x .1 = .30.
 The difference of a pair between two cells varies by .50."""
 Z = 1.96
-PLAN = "plan.yaml"
 COUNTED = ("pairs", "singles", "ambiguous", "full", "open_twins")
 
 
@@ -341,22 +340,19 @@ def plan_problems(benchmark: Benchmark) -> Iterator[Problem]:
     """Every count of the matrix that differs from `plan.yaml`; none where there is no plan."""
     if (plan := benchmark.plan) is None:
         return
-    found, document = _scenario_counts(benchmark), benchmark.documents[PLAN]
+    problem, found, actual = benchmark.documents["plan.yaml"].problem, _scenario_counts(benchmark), totals(benchmark)
+    fix = "complete the benchmark, or amend the plan with a reason"
     for code, planned in plan.scenarios.items():
-        line, field = document.line(("scenarios", code)), f"scenarios.{code}"
         if code not in found:
-            yield Problem(PLAN, line, field, "the scenario is not there", "write it, or amend the plan with a reason")
+            yield problem(f"scenarios.{code}", "the scenario is not there", fix)
         for name, count in found.get(code, {}).items():
             if count != (wanted := getattr(planned, name)):
-                what = f"{name} is {count}, planned are {wanted}"
-                yield Problem(PLAN, line, f"{field}.{name}", what, "complete the scenario, or amend the plan with a reason")
+                yield problem(f"scenarios.{code}.{name}", f"{name} is {count}, planned are {wanted}", fix)
     for code in sorted(set(found) - set(plan.scenarios)):
-        yield Problem(PLAN, 1, f"scenarios.{code}", "the scenario is not planned", "add it with a reason")
-    actual = totals(benchmark)
+        yield problem(f"scenarios.{code}", "the scenario is not planned", "add it with a reason")
     for name, wanted in plan.totals.items():
         if actual.get(name) != wanted:
-            what = f"{name} is {actual.get(name)}, planned are {wanted}"
-            yield Problem(PLAN, document.line(("totals", name)), f"totals.{name}", what, "complete it, or amend the plan")
+            yield problem(f"totals.{name}", f"{name} is {actual.get(name)}, planned are {wanted}", fix)
 
 
 def plan_table(benchmark: Benchmark, plan: PlanFile) -> list[list[str]]:

@@ -34,13 +34,13 @@ from tests.support.tree import COUNTRY, HIDDEN, Tree, plant
 REVIEWED = "reviewed by Ada Example (clinician), 2026-01-02"
 
 
-@pytest.mark.parametrize("parts", [1, 2, 3, 4])
-def test_every_message_is_on_one_sheet_and_twins_are_on_two(tiny: Benchmark, parts: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sheets", [1, 2, 3])
+def test_every_message_is_on_one_sheet_and_twins_are_on_two(tiny: Benchmark, sheets: int, tmp_path: Path) -> None:
     found = items(tiny)
-    paths = write_sheet(found, tmp_path, seed=1, parts=parts)
+    paths = write_sheet(found, tmp_path, seed=1, sheets=sheets)
     key = {number: Item(**item) for number, item in json.loads((tmp_path / "key.json").read_text()).items()}
     assert sorted(map(repr, key.values())) == sorted(map(repr, found))
-    assert len(paths) == parts
+    assert len(paths) == sheets
     seen: dict[tuple[str, str], set[int]] = {}
     for part, path in enumerate(paths):
         assert "gold" not in path.read_text().split("=== item")[0]
@@ -48,7 +48,7 @@ def test_every_message_is_on_one_sheet_and_twins_are_on_two(tiny: Benchmark, par
             item = key.pop(number)
             seen.setdefault((item.meaning, item.member), set()).add(part)
     assert not key
-    if parts > 1:
+    if sheets > 1:
         assert not any(
             where & seen.get((meaning, "benign"), set()) for (meaning, side), where in seen.items() if side == "crisis"
         )
