@@ -27,11 +27,10 @@ BODY = {"hidden_tag": "text", "judged": "text", "multi_turn": "turns"}
 
 def place(benchmark: Benchmark, loaded: Loaded) -> Faults:
     """The behavior is declared, and the folder is named after it."""
-    declared = {behavior.code: (pillar, behavior) for pillar in benchmark.file.pillars for behavior in pillar.behaviors}
-    if loaded.behavior not in declared:
+    if loaded.behavior not in benchmark.file.behaviors:
         yield "code", f"{loaded.behavior} is not in benchmark.yaml", "correct the code or add the behavior"
         return
-    pillar, behavior = declared[loaded.behavior]
+    pillar, behavior = benchmark.file.behaviors[loaded.behavior]
     number = loaded.scenario.code.rpartition("-")[2]
     expected = f"{pillar.code}-{pillar.slug}/{behavior.code[3:]}-{behavior.slug}/{number}-{loaded.scenario.slug}"
     if benchmark.show(loaded.folder) != expected:

@@ -405,10 +405,15 @@ class BenchmarkFile(Authored):
 
     @model_validator(mode="after")
     def _weights(self) -> BenchmarkFile:
-        total = sum(behavior.weight for pillar in self.pillars for behavior in pillar.behaviors)
+        total = sum(behavior.weight for _, behavior in self.behaviors.values())
         if total != 100:
             raise fault(f"the weights of all behaviors sum to {total}, not to 100", "pillars")
         return self
+
+    @property
+    def behaviors(self) -> dict[str, tuple[Pillar, Behavior]]:
+        """By code, every behavior with its pillar."""
+        return {behavior.code: (pillar, behavior) for pillar in self.pillars for behavior in pillar.behaviors}
 
 
 # --- conditions, people, stubs, plan, helplines, criteria ------------------------------------------------------------

@@ -38,7 +38,7 @@ def card_text(benchmark: Benchmark, manifest: Manifest, rows: Tables, sizes: Siz
         scenarios=benchmark.scenarios,
         scenario_count=len([loaded for loaded in benchmark.scenarios if loaded.source != TAXONOMY]),
         behavior_count=len({loaded.behavior for loaded in benchmark.scenarios}),
-        all_behaviors=sum(len(pillar.behaviors) for pillar in benchmark.file.pillars),
+        all_behaviors=len(benchmark.file.behaviors),
         cases={name: Counter(_own_scenario(row["scenario"]) for row in found) for name, found in designs.items()},
         dimensions=_dimensions(benchmark, designs),
         precision=_precision(benchmark, designs),

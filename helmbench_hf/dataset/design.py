@@ -192,8 +192,8 @@ def _judged(cells: Cells) -> Iterator[str]:
 
 def _conversations(cells: Cells) -> Iterator[str]:
     """Once more at another condition; in a critical behavior at all of them, because its floor rests on few scripts."""
-    critical = {behavior.code for pillar in cells.benchmark.file.pillars for behavior in pillar.behaviors if behavior.critical}
-    if cells.loaded.behavior in critical:
+    _, behavior = cells.benchmark.file.behaviors[cells.loaded.behavior]
+    if behavior.critical:
         for condition in cells.other_conditions:
             yield from (code for pair in cells.pairs for code in cells.pair(pair.pair, condition=condition))
     else:

@@ -143,14 +143,13 @@ def _json(value: Any) -> str:
 
 
 def _scenarios(benchmark: Benchmark) -> Iterator[Row]:
-    titles = {b.code: (pillar.title, b) for pillar in benchmark.file.pillars for b in pillar.behaviors}
     for loaded in benchmark.scenarios:
         scenario = loaded.scenario
-        pillar, behavior = titles[loaded.behavior]
+        pillar, behavior = benchmark.file.behaviors[loaded.behavior]
         yield {
             **_fields(scenario, "code", "slug", "title"),
-            "pillar": pillar,
-            "behavior": loaded.behavior,
+            "pillar": pillar.title,
+            "behavior": behavior.code,
             "behavior_title": behavior.title,
             "behavior_weight": behavior.weight,
             "critical": behavior.critical,
