@@ -92,18 +92,19 @@ class Difference:
 
     head: str
     """The commit that was compared."""
-    added: tuple[str, ...]
-    changed: tuple[str, ...]
-    deleted: tuple[str, ...]
-    same: tuple[str, ...]
+    files: Mapping[str, str]
+    """What becomes of every file: `+` added, `~` changed, `-` deleted, `=` the same."""
     splits: tuple[Split, ...]
     removed: Mapping[str, tuple[str, ...]]
 
+    def named(self, signs: str) -> list[str]:
+        """The files with one of these signs."""
+        return [name for name, sign in self.files.items() if sign in signs]
+
     def lines(self) -> list[str]:
         """The difference for a person, one fact per line."""
-        by_sign = {"+": self.added, "~": self.changed, "-": self.deleted}
-        found = [f"{sign} {name}" for sign, names in by_sign.items() for name in names]
-        found += [f"{len(self.same)} files stay as they are", *map(str, self.splits)]
+        found = [f"{sign} {name}" for sign in "+~-" for name in self.named(sign)]
+        found += [f"{len(self.named('='))} files stay as they are", *map(str, self.splits)]
         for config, codes in self.removed.items():
             others = f" and {len(codes) - SHOWN} more" if len(codes) > SHOWN else ""
             found.append(f"{config}: {len(codes)} codes removed: {', '.join(codes[:SHOWN])}{others}")
@@ -138,8 +139,7 @@ def prepare(api: HfApi, release: Release) -> Difference:
         raise PublishError(
             f"rows would get fewer ({'; '.join(fewer)}); say why with --allow-fewer 'REASON', or restore what is missing"
         )
-    removed = _removed(api, release, head, splits)
-    return Difference(head, **_file_changes(release.folder, files), splits=splits, removed=removed)
+    return Difference(head, _file_changes(release.folder, files), splits, _removed(api, release, head, splits))
 
 
 def publish(api: HfApi, release: Release, difference: Difference) -> str:
@@ -151,8 +151,7 @@ def publish(api: HfApi, release: Release, difference: Difference) -> str:
 
     if not (api.token or (api.token is None and get_token())):
         raise PublishError("there is no token: set HF_TOKEN, or sign in with `hf auth login`; it needs the right to write")
-    any_change = difference.added or difference.changed or difference.deleted
-    sha = _commit(api, release, difference) if any_change else difference.head
+    sha = _commit(api, release, difference) if difference.named("+~-") else difference.head
     if differs := _differing(api, release, sha):
         raise PublishError(f"{release.repo} at {sha} is not what was sent ({', '.join(differs[:5])}); nothing was tagged")
     _tag(api, release, sha)
@@ -225,16 +224,14 @@ def _codes(config: str, path: Path) -> list[str]:
         ) from error
 
 
-def _file_changes(folder: Path, published: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Files of the folder against `published` (what `_files` lists): `added`, `changed`, `deleted`, `same`."""
-    local = {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-    same = tuple(name for name in local if published.get(name) in _object_names(local[name]))
-    return {
-        "added": tuple(name for name in local if name not in published),
-        "changed": tuple(name for name in local if name in published and name not in same),
-        "deleted": tuple(sorted({*published} - {*local} - HUB_FILES)),
-        "same": same,
-    }
+def _file_changes(folder: Path, published: Mapping[str, str]) -> dict[str, str]:
+    """What becomes of every file if the folder takes the place of `published` (what `_files` lists)."""
+    found = {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = path.relative_to(folder).as_posix()
+        same = published.get(name) in _object_names(path.read_bytes())
+        found[name] = "=" if same else "~" if name in published else "+"
+    return found | dict.fromkeys(sorted({*published} - {*found} - HUB_FILES), "-")
 
 
 def _object_names(content: bytes) -> set[str]:
@@ -258,10 +255,10 @@ def _fetch(api: HfApi, repo: str, file: str, revision: str) -> Path:
     return Path(asked(lambda: api.hf_hub_download(repo, file, repo_type="dataset", revision=revision), what))
 
 
-def _differing(api: HfApi, release: Release, revision: str) -> tuple[str, ...]:
+def _differing(api: HfApi, release: Release, revision: str) -> list[str]:
     """Files that are not the same at that revision and in the folder."""
     changes = _file_changes(release.folder, _files(api, release.repo, revision))
-    return (*changes["added"], *changes["changed"], *changes["deleted"])
+    return [name for name, sign in changes.items() if sign != "="]
 
 
 def _commit(api: HfApi, release: Release, difference: Difference) -> str:
@@ -269,11 +266,11 @@ def _commit(api: HfApi, release: Release, difference: Difference) -> str:
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
     def send() -> str:
-        adds = [CommitOperationAdd(name, release.folder / name) for name in (*difference.added, *difference.changed)]
+        adds = [CommitOperationAdd(name, release.folder / name) for name in difference.named("+~")]
         title, text = _commit_message(release, difference)
         made = api.create_commit(
             release.repo,
-            [*adds, *(CommitOperationDelete(name) for name in difference.deleted)],
+            [*adds, *(CommitOperationDelete(name) for name in difference.named("-"))],
             commit_message=title,
             commit_description=text,
             repo_type="dataset",

@@ -85,8 +85,8 @@ def test_a_second_release_deletes_what_is_stale_and_says_what_changes_and_why_ro
         prepare(hub.api(), replace(second, allow_fewer="  "))
     difference = prepare(hub.api(), second)
     assert difference.head == repo.refs["refs/heads/main"]
-    assert (difference.added, difference.deleted) == ((), ("data/old/test.parquet",))
-    assert "LICENSE" in difference.same
+    assert (difference.named("+"), difference.named("-")) == ([], ["data/old/test.parquet"])
+    assert "LICENSE" in difference.named("=")
     shown, removed = "\n".join(difference.lines()), difference.removed["full"]
     assert re.search(r"^full +test +\d+ -> \d+ rows, content changed$", shown, re.M)
     assert f"full: {len(removed)} codes removed: {removed[0]}" in shown
