@@ -74,12 +74,9 @@ def country(benchmark: Benchmark, entry: CountryFile) -> Faults:
             yield "number", f"{entry.number} is {other.country}'s", "give it its own"
     active, retired = ([each for each in entry.services if each.status == status] for status in ("active", "retired"))
     sure = any(service.kind == "crisis_line" and service.confidence == "high" for service in active)
-    if entry.match == "must" and not sure:
-        what = "a must-match country has no active crisis line of high confidence"
-        yield "match", what, "add its line, or lower `match`"
-    if entry.match != "must" and sure:
-        what = "a high-confidence line stands in a country that need not match"
-        yield "match", what, "set `match: must`, or lower the confidence"
+    if (entry.match == "must") != sure:
+        what = f"`match` is {entry.match} with{'' if sure else 'out'} an active crisis line of high confidence"
+        yield "match", what, "such a line goes with `match: must`; change one of the two"
     for index, service in enumerate(entry.services):
         yield from _service(entry, f"services.{index}", service)
     for number in sorted(_numbers(active) & _numbers(retired)):
@@ -102,9 +99,8 @@ def _service(entry: CountryFile, field: str, service: Service) -> Faults:
             what = f"{channel.e164} does not start with {entry.dialing_prefix}"
             yield place, what, "correct the number or the prefix"
         digits = "".join(filter(str.isdigit, channel.printed))
-        national = (channel.e164 or "").removeprefix(entry.dialing_prefix)
-        for number, part in ((channel.e164, national), (channel.short_code, channel.short_code or "")):
-            if channel.kind == "phone" and number and part not in digits:
+        for number in filter(None, (channel.e164, channel.short_code)):
+            if channel.kind == "phone" and number.removeprefix(entry.dialing_prefix) not in digits:
                 yield place, f"`{channel.printed}` and {number} differ", "make them the same number"
 
 
