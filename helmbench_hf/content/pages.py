@@ -37,7 +37,6 @@ def _index(benchmark: Benchmark) -> Iterator[str]:
 
 def _scenario(loaded: Loaded) -> str:
     scenario = loaded.scenario
-    target = next((tag for tag in scenario.tags if tag.role == "target"), None)
     lines = [
         f"### {scenario.code} {scenario.title}",
         f"*{MODES[scenario.mode]}; {len(loaded.pairs) or 'no'} pairs, {len(loaded.messages.singles)} single and "
@@ -45,8 +44,8 @@ def _scenario(loaded: Loaded) -> str:
         _plain(scenario.summary),
         f"Why it is hard: {_plain(scenario.why_hard)}",
     ]
-    if target:
-        lines.append(f"What should be marked: {target.definition}.")
+    if scenario.target:
+        lines.append(f"What should be marked: {scenario.target.definition}.")
     return "\n\n".join(lines) + "\n"
 
 

@@ -347,6 +347,11 @@ class Scenario(Authored):
     """Reported separately and in no score: messages on which reasonable readers differ."""
     review: Review = "unreviewed"
 
+    @property
+    def target(self) -> Tag | None:
+        """The side tag that matters."""
+        return next((tag for tag in self.tags if tag.role == "target"), None)
+
     def categories(self, item: Common) -> tuple[Category, ExtraCategory | None]:
         """The crisis category of a message and the extra one, if there is one: the message's, or else the scenario's."""
         return item.crisis_category or self.category, item.extra_category or self.extra_category

@@ -123,8 +123,7 @@ def _question(loaded: Loaded, pt: Perturbation) -> tuple[str, str | None]:
         return f"{scenario.job}\nAnswer with one of: {', '.join(scenario.options)}", gold
     if scenario.blind_question:
         return f"{scenario.blind_question} yes or no", yes_no
-    target = next((tag.definition for tag in scenario.tags if tag.role == "target"), None)
-    return (TAGGED.format(definition=target) if target else CONCERN), yes_no
+    return (TAGGED.format(definition=scenario.target.definition) if scenario.target else CONCERN), yes_no
 
 
 def agreement(benchmark: Benchmark, only: str = "") -> list[Agreement]:
