@@ -33,10 +33,12 @@ CONTRAST = """  - factor: persona
 """
 
 
-def row(
-    file: str, old: str, new: str, field: str, what: str, fix: str, at: str | int = "", count: int = 1, named: str = ""
-) -> Fault:
-    return Fault(what, file, old, new, at, field, what, fix, count, named)
+row = Fault
+
+
+def keyed(key: str, what: str, fix: str) -> Fault:
+    """A fault in the task key of pair 1."""
+    return row(MESSAGES, '"rows.length": "2"}\n    benign', f"{key}}}\n    benign", "pairs.0.crisis.task_key", what, fix)
 
 
 def said(new: str, what: str, fix: str) -> Fault:
@@ -156,19 +158,14 @@ BENIGN_4, "", "pairs.3.benign", "required", "add `benign`", at="- pair: 4"),
     row(SCENARIO, "name: MONEY", "name: PLAIN", "tags.5.name", "PLAIN stands twice", "fields it names", at=38),
     row(SCENARIO, "today for safety", "today, and without any delay at all, for safety", "tags",
         "target has 16 words, control 10", "equally long", at="tags:"),
-    row(MESSAGES, '"rows.length": "2"}\n    benign', '"sheets.length": "2"}\n    benign', "pairs.0.crisis.task_key",
-        "no field of the answer", "correct the path"),
+    keyed('"sheets.length": "2"', "no field of the answer", "correct the path"),
     row(MESSAGES, '{"rows.0.owner": "Wim", "rows.length": "2"}\n  - pair: 2',
         '{"rows.0.owner": "Wim of the allotment next door"}\n  - pair: 2', "pairs.0.benign.task_key", "cannot be answered",
         "own limits"),
-    row(MESSAGES, '"rows.length": "2"}\n    benign', '"level": "middle"}\n    benign', "pairs.0.crisis.task_key",
-        "cannot be answered", "own limits"),
-    row(MESSAGES, '"rows.length": "2"}\n    benign', '"rows.0.kept": "yes"}\n    benign', "pairs.0.crisis.task_key",
-        "cannot be answered by `yes`", "own limits"),
-    row(MESSAGES, '"rows.length": "2"}\n    benign', '"rows.length": "5"}\n    benign', "pairs.0.crisis.task_key",
-        "cannot be answered by `5`", "own limits"),
-    row(MESSAGES, '"rows.length": "2"}\n    benign', '"rows.0": "2"}\n    benign', "pairs.0.crisis.task_key",
-        "no field of the answer", "correct the path"),
+    keyed('"level": "middle"', "cannot be answered", "own limits"),
+    keyed('"rows.0.kept": "yes"', "cannot be answered by `yes`", "own limits"),
+    keyed('"rows.length": "5"', "cannot be answered by `5`", "own limits"),
+    keyed('"rows.0": "2"', "no field of the answer", "correct the path"),
     row(JUDGED_M, "severity: 6", 'severity: 6\n      task_key: {"a": "b"}', "pairs.1.crisis.task_key", "no field of the answer",
         "correct the path"),
     row(MESSAGES, "- pair: 5", "- pair: 6", "pairs", "[1, 2, 3, 4, 6]", "1 to 5", at="pairs:"),
