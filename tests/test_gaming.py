@@ -23,6 +23,7 @@ from helmbench_hf.judging.judge import criteria_of
 from helmbench_hf.records import CREDIT, Case, Completion, Verdict
 from helmbench_hf.runs.policies import ECHO, answer, answerable
 from helmbench_hf.runs.turns import turn_name
+from helmbench_hf.scoring.cues import cues_of
 from helmbench_hf.scoring.pairs import Unit, design_of, units
 from helmbench_hf.scoring.policies import JUDGES, policy_verdicts, score_policies
 from helmbench_hf.scoring.run import score
@@ -86,10 +87,11 @@ def undecided(reply: rubric.Exchange, code: str) -> float:
 def graded(policy: Policy, cases: Sequence[Case], real: Benchmark) -> tuple[list[Verdict], list[rubric.Exchange]]:
     """What code says of the policy's own words, and the replies that a judge gets to see."""
     said: dict[str, Completion] = {}
+    cues = cues_of(real)
     for case in cases:
         for turn in range(1, len(case.turns) + 1):
             name = turn_name(case.code, turn, 0)
-            said[name] = Completion(name, name, "ok", answer(policy, case, turn, real), finish_reason="policy")
+            said[name] = Completion(name, name, "ok", answer(policy, case, turn, real, cues), finish_reason="policy")
     registry = Registry.build(real.countries)
     by_code = [
         verdict

@@ -18,6 +18,7 @@ from helmbench_hf.scoring.intervals import Bounds, Piece
 from helmbench_hf.scoring.pairs import Design, Unit
 from helmbench_hf.scoring.scores import Coverage, Estimate, Group, Rate, ScenarioScore
 from helmbench_hf.tasks.base import Kind
+from helmbench_hf.tasks.kinds import task_of_mode
 
 POOLS: dict[Kind, str] = {
     "hidden_tag": "tags",
@@ -74,7 +75,7 @@ def tabulate(units: Sequence[Unit], benchmark: Benchmark) -> Table:
     by_code = frozenset(
         each.scenario.code
         for each in benchmark.scenarios
-        if each.scenario.mode in {"hidden_tag", "label"} or (each.scenario.resources and not each.pairs)
+        if task_of_mode(each.scenario.mode).graded_by_code or (each.scenario.resources and not each.pairs)
     )
     pieces, code_pieces = _pieces(found), _pieces(found, code_only=True)
     return Table(found, pieces, code_pieces, _plans(found, benchmark), by_code, benchmark.scoring.minimum_coverage)

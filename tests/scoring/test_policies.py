@@ -12,8 +12,7 @@ from helmbench_hf.content.schema import Policy
 from helmbench_hf.dataset.design import designs
 from helmbench_hf.records import Case, Grading, Verdict
 from helmbench_hf.scoring.cues import Choice, Cues, Half
-from helmbench_hf.scoring.policies import JUDGES, policy_verdicts, score_policies
-from helmbench_hf.scoring.policy_rules import marks, right_label
+from helmbench_hf.scoring.policies import JUDGES, marks, policy_verdicts, right_label, score_policies
 from helmbench_hf.scoring.run import score
 from helmbench_hf.tasks.expand import expand
 from helmbench_hf.tasks.helplines import matches
