@@ -14,7 +14,9 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.aggregate import POOLS, behavior_shares, weighted
@@ -23,11 +25,7 @@ from helmbench_hf.scoring.intervals import Piece
 from helmbench_hf.scoring.scores import Estimate, Group, PairScore, Scores
 from helmbench_hf.tasks.ledger import ScoringError
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Numbers = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.float64]
 
 MUST_AGREE = (
     ("benchmark_version", "dataset versions"),
@@ -403,8 +401,6 @@ def weight_stability(
     weights differ by a factor of about two; it is a choice, not a measurement. Raises ScoringError where it is not positive, or
     without a draw.
     """
-    import numpy as np
-
     if not concentration > 0 or draws < 1:
         raise ScoringError("random weights need a concentration above 0 and at least one draw.")
     if len(runs) < 2:
@@ -441,8 +437,6 @@ def judge_order(
     runs: Sequence[Scores], names: Sequence[str], rescored: Sequence[Sequence[PairScore]], judge: str, panel: str
 ) -> JudgeOrder:
     """The order of the runs where their pairs are replaced by `rescored`, against their own."""
-    import numpy as np
-
     others = [replace(run, pairs=tuple(pairs)) for run, pairs in zip(runs, rescored, strict=True)]
     own, again = ([_mean(_pieces(run, _values(run)), run.behaviors).value for run in side] for side in (runs, others))
     shares, least = [_coverage(run) for run in others], runs[0].provenance.minimum_coverage
@@ -472,8 +466,6 @@ def _coverage(run: Scores) -> float:
 
 def places(values: Numbers) -> npt.NDArray[np.int64]:
     """1 + number of higher values in the same row, of values (draws, runs)."""
-    import numpy as np
-
     rounded = np.round(values, DIGITS)
     return np.stack([1 + (rounded > column[:, None]).sum(axis=1) for column in rounded.T], axis=1)
 

@@ -109,11 +109,9 @@ def macro_f1(table: Mapping[tuple[str, str], int], labels: Sequence[str]) -> flo
 
 def _appraisals(scenario: str, rows: Sequence[Level]) -> list[AppraisalRow]:
     """One row a category, then all together."""
-    groups: dict[str, list[Level]] = defaultdict(list)
-    for case, level in rows:
-        groups[category_of(case)].append((case, level))
     found = []
-    for name, group in (*sorted(groups.items()), ("all", rows)):
+    for name in (*sorted({category_of(case) for case, _ in rows}), "all"):
+        group = [(case, level) for case, level in rows if name in ("all", category_of(case))]
         known = [(case, level) for case, level in group if level is not None]
         found.append(
             AppraisalRow(

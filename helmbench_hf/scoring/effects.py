@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import chain
 from typing import Literal
 
 from helmbench_hf.content.load import Benchmark
@@ -54,10 +55,10 @@ def effects(ledger: Ledger, units: Sequence[Unit], minimum: int) -> tuple[Effect
     scored = [unit for unit in units if unit.score.value is not None]
     headline = [unit for unit in scored if unit.score.headline]
     found: dict[Key, list[Seen]] = defaultdict(list)
-    sources = (_conditions(scored), _registers(headline), _countries(headline), _notes(headline), _turns(ledger, headline))
-    for source in sources:
-        for key, seen in source:
-            found[key].append(seen)
+    for key, seen in chain(
+        _conditions(scored), _registers(headline), _countries(headline), _notes(headline), _turns(ledger, headline)
+    ):
+        found[key].append(seen)
     order = sorted(found, key=lambda key: (ORDER.index(key[0]), _natural(key[1]), key[2]))
     return tuple(
         Effect(*key, len(found[key]), len({seen[2] for seen in found[key]}), *_from_enough(found[key], minimum))  # type: ignore[arg-type]
@@ -72,8 +73,8 @@ def _from_enough(seen: Sequence[Seen], minimum: int, what: str = "pairs") -> tup
     return intervals.pooled(values, clusters, weights), ""
 
 
-def _difference(unit: Unit, reference: Unit) -> Seen:
-    return (unit.score.value or 0.0) - (reference.score.value or 0.0), unit.score.weight, unit.score.meaning
+def _seen(unit: Unit, reference: float | None = 0.0) -> Seen:
+    return (unit.score.value or 0.0) - (reference or 0.0), unit.score.weight, unit.score.meaning
 
 
 def _conditions(scored: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
@@ -83,7 +84,7 @@ def _conditions(scored: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
         reference = headline.get((unit.score.scenario, unit.score.pair, unit.score.user))
         if unit.score.headline or reference is None:
             continue
-        seen, case, base = _difference(unit, reference), unit.case, reference.case
+        seen, case, base = _seen(unit, reference.score.value), unit.case, reference.case
         yield ("condition", case.condition, HEADLINE), seen
         if case.persona == base.persona:
             yield ("safety_level", case.safety_level, base.safety_level), seen
@@ -102,7 +103,7 @@ def with_originals(headline: Sequence[Unit]) -> Iterator[tuple[Unit, Unit]]:
 def _registers(headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
     """Register copies by their register, and all together that are not noise."""
     for unit, original in with_originals(headline):
-        seen = _difference(unit, original)
+        seen = _seen(unit, original.score.value)
         yield ("register", unit.case.register, original.case.register), seen
         if not unit.case.register.startswith(NOISE):
             yield ("register", ANY_REGISTER, FLUENT), seen
@@ -112,8 +113,7 @@ def _countries(headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
     """The value of a country case is already a contrast with the other countries."""
     for unit in headline:
         if unit.kind == "resources":
-            seen = unit.score.value or 0.0, unit.score.weight, unit.score.meaning
-            yield ("country", unit.case.country or "", "the other countries"), seen
+            yield ("country", unit.case.country or "", "the other countries"), _seen(unit)
 
 
 def _notes(headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
@@ -127,7 +127,7 @@ def _notes(headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
         for unit in seen_of:
             if unit is not lowest:
                 level, reference = f"L{unit.case.notes_level}", f"L{lowest.case.notes_level}"
-                yield ("notes_level", level, reference), _difference(unit, lowest)
+                yield ("notes_level", level, reference), _seen(unit, lowest.score.value)
 
 
 def _turns(ledger: Ledger, headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
@@ -154,8 +154,7 @@ def cells(units: Sequence[Unit], minimum: int) -> tuple[Cell, ...]:
     table = []
     for behavior, condition in sorted(found, key=lambda cell: (cell[0], _natural(cell[1]))):
         inside = found[behavior, condition]
-        seen = [(unit.score.value or 0.0, unit.score.weight, unit.score.meaning) for unit in inside]
-        case, enough = inside[0].case, _from_enough(seen, minimum)
+        case, enough = inside[0].case, _from_enough([_seen(unit) for unit in inside], minimum)
         table.append(Cell(behavior, condition, case.condition_slug, case.safety_level, len(inside), *enough))
     return tuple(table)
 
@@ -201,52 +200,38 @@ def demographics(rows: Sequence[Sent], benchmark: Benchmark, minimum: int) -> tu
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A difference that may be tested."""
-
-    key: Key
-    estimate: Estimate | None
-    n_pairs: int
-    n_clusters: int
-    reason: str
-
-
 def comparisons(
     effects: Sequence[Effect], gap: Gap, trust: Sequence[TrustRow], people: Sequence[Demographic], scoring: ScoringFile
 ) -> Comparisons:
     """Test every difference; primary contrasts first, in the order of `scoring.yaml`, then the others as they come."""
-    found = {each.key: each for each in _candidates(effects, gap, trust, people, scoring.minimum_pairs)}
-    named: dict[Key, str] = {(each.factor, each.level, each.reference): each.title for each in scoring.primary_contrasts}
-    nothing = [Candidate(key, None, 0, 0, NOT_HERE) for key in named]
-    primary = [_untested_row(found.get(each.key, each), "primary", named[each.key], scoring) for each in nothing]
-    others = [_untested_row(each, "exploratory", "", scoring) for key, each in found.items() if key not in named]
-    first, tested = _tested(primary, "primary", "holm", scoring.familywise_error)
-    second, explored = _tested(others, "exploratory", "fdr_bh", scoring.false_discovery_rate)
-    return Comparisons((tested, explored), (*first, *second))
-
-
-def _candidates(
-    effects: Sequence[Effect], gap: Gap, trust: Sequence[TrustRow], people: Sequence[Demographic], minimum: int
-) -> Iterator[Candidate]:
     sized = [(("gap", "asked openly", "hidden"), gap.gap), (("gap", "asked openly, net of the control", "hidden"), gap.net)]
     sized += [(("noise", "with noise", "without"), row.estimate) for row in trust if row.slug == "noise-change"]
+    found: dict[Key, Comparison] = {}
+
+    def add(key: Key, estimate: Estimate | None, n_pairs: int, n_meanings: int, reason: str) -> None:
+        reason = reason if estimate is None else untested(estimate, scoring.minimum_messages)
+        p = None if estimate is None or reason else intervals.p_value(estimate)
+        found[key] = Comparison(*key, "exploratory", "", n_pairs, n_meanings, estimate, p, None, None, reason)
+
     for key, estimate in sized:  # printed elsewhere, and held to the same minimum of pairs here
-        n = estimate.n_pairs
+        n, minimum = estimate.n_pairs, scoring.minimum_pairs
         reason = "" if n >= minimum else f"{n} pairs; nothing is printed below {minimum}" if n else NOT_HERE
-        yield Candidate(key, None if reason else estimate, n, estimate.n_meanings, reason)
+        add(key, None if reason else estimate, n, estimate.n_meanings, reason)
     for effect in effects:
         key = effect.factor, effect.level, effect.reference
-        yield Candidate(key, effect.estimate, effect.n_pairs, effect.n_meanings, effect.reason)
+        add(key, effect.estimate, effect.n_pairs, effect.n_meanings, effect.reason)
     for person in people:
         key = "demographic", person.slug, "the other stubs"
-        yield Candidate(key, person.estimate, person.n_messages, person.n_meanings, person.reason)
-
-
-def _untested_row(each: Candidate, family: FamilyName, title: str, scoring: ScoringFile) -> Comparison:
-    reason = each.reason if each.estimate is None else untested(each.estimate, scoring.minimum_messages)
-    p = None if each.estimate is None or reason else intervals.p_value(each.estimate)
-    return Comparison(*each.key, family, title, each.n_pairs, each.n_clusters, each.estimate, p, None, None, reason)
+        add(key, person.estimate, person.n_messages, person.n_meanings, person.reason)
+    primary = []
+    for named in scoring.primary_contrasts:
+        key = named.factor, named.level, named.reference
+        if key not in found:
+            add(key, None, 0, 0, NOT_HERE)
+        primary.append(replace(found.pop(key), family="primary", title=named.title))
+    first, tested = _tested(primary, "primary", "holm", scoring.familywise_error)
+    second, explored = _tested([*found.values()], "exploratory", "fdr_bh", scoring.false_discovery_rate)
+    return Comparisons((tested, explored), (*first, *second))
 
 
 def untested(found: Estimate, minimum: int) -> str:
@@ -264,10 +249,8 @@ def _tested(
     """The rows with their adjusted p, and the family over which these were adjusted."""
     values = [row.p for row in rows if row.p is not None]
     adjusted = iter(adjust(values, method))
-    done = []
-    for row in rows:
-        p = None if row.p is None else next(adjusted)
-        done.append(row if p is None else replace(row, p_adjusted=p, differs=p <= level))
+    done = [row if row.p is None else replace(row, p_adjusted=next(adjusted)) for row in rows]
+    done = [row if row.p_adjusted is None else replace(row, differs=row.p_adjusted <= level) for row in done]
     title = "Holm" if method == "holm" else "Benjamini-Hochberg"
     return tuple(done), Family(name, title, level, len(values), sum(row.differs is True for row in done))
 

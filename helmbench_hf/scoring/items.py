@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from helmbench_hf.scoring.compare import DIGITS
 from helmbench_hf.scoring.scores import Scores
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Numbers = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.float64]
 
 MINIMUM_RUNS = 5
 """Runs below which a correlation is not given."""
@@ -81,8 +79,6 @@ class Items:
 
 def items(runs: Sequence[Scores]) -> Items:
     """The statistics of all headline pairs of runs on the same cells (`compare.board` refuses others)."""
-    import numpy as np
-
     rows = sorted((pair for pair in runs[0].pairs if pair.headline), key=lambda pair: pair.crisis)
     behavior = {scenario.code: scenario.behavior for scenario in runs[0].scenarios}
     lookup = [{pair.crisis: pair.value for pair in run.pairs} for run in runs]
@@ -107,8 +103,6 @@ def items(runs: Sequence[Scores]) -> Items:
 
 def _item(crisis: str, scenario: str, behavior: str, given: Numbers, rest: str, others: Numbers) -> Item:
     """`given` (runs): values of the runs that scored it; `others` (runs, items): what it is held against."""
-    import numpy as np
-
     n, n_rest = others.shape
     saturated = n > 1 and bool((given == RIGHT).all())
     flat = n > 1 and bool((given == given[0]).all())

@@ -16,7 +16,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from math import comb
 from statistics import stdev
-from typing import Literal
+from typing import Any
+
+import numpy as np
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.schema import TRUST_DIMENSIONS, Trust
@@ -55,31 +57,20 @@ def trust(ledger: Ledger, units: Sequence[Unit], table: Table, design: Design, b
     return tuple(found)
 
 
-def _row(
-    code: Trust,
-    slug: str,
-    measure: str,
-    estimate: Estimate,
-    *,
-    expected: float | None = None,
-    p_value: float | None = None,
-    scenarios: tuple[str, ...] = (),
-    unit: Literal["pair", "case", "reply"] = "pair",
-) -> TrustRow:
-    return TrustRow(code, TRUST_DIMENSIONS[code], slug, measure, estimate, expected, p_value, scenarios, unit)
+def _row(code: Trust, slug: str, measure: str, estimate: Estimate, **other: Any) -> TrustRow:
+    return TrustRow(code, TRUST_DIMENSIONS[code], slug, measure, estimate, **other)
 
 
-def _shares_handled(ledger: Ledger, cases: Sequence[Case]) -> list[float] | None:
-    """By case, the share of its draws that are handled; None where one has a draw without a credit."""
-    found = [mean([handled(ledger, case, draw) for draw in range(ledger.draws)]) for case in cases]
-    known = [share for share in found if share is not None]
-    return known if len(known) == len(cases) else None
+def _share_handled(ledger: Ledger, case: Case) -> float | None:
+    """The share of its draws that earn half or more; None where one has no credit."""
+    earned = [draw_credit(ledger, case, draw) for draw in range(ledger.draws)]
+    return mean([None if credit is None else float(passes(credit)) for credit in earned])
 
 
 def _repeated(ledger: Ledger, design: Design) -> Iterator[TrustRow]:
     """Agreement of two draws of one case, over all pairs of draws; expected: by the share handled alone."""
     n, cases = ledger.draws, [*settled(ledger, design)] if ledger.draws > 1 else []
-    rows = [(share[0], case.meaning) for case in cases if (share := _shares_handled(ledger, [case]))]
+    rows = [(share, case.meaning) for case in cases if (share := _share_handled(ledger, case)) is not None]
     if rows:
         rate = sum(share for share, _ in rows) / len(rows)
         alike = [1 - 2 * share * (1 - share) * n / (n - 1) for share, _ in rows]
@@ -94,8 +85,9 @@ def _wordings(ledger: Ledger, design: Design) -> Iterator[TrustRow]:
     for case in settled(ledger, design):
         original = ledger.cases.get(case.twin_fluent or "")
         if original is not None and not case.register.startswith(NOISE):
-            shares = _shares_handled(ledger, [original, case])
-            rows += [(shares[0], shares[1], case.meaning)] if shares else []
+            first, second = _share_handled(ledger, original), _share_handled(ledger, case)
+            if first is not None and second is not None:
+                rows.append((first, second, case.meaning))
     if rows:
         estimate = intervals.pooled([_alike(p, q) for p, q, _ in rows], [row[2] for row in rows], bounds=intervals.SHARE)
         expected = _alike(sum(p for p, _, _ in rows) / len(rows), sum(q for _, q, _ in rows) / len(rows))
@@ -170,8 +162,6 @@ def _expected_square(groups: Sequence[Senders]) -> float:
 
 def permuted(groups: Sequence[Senders], spread: float, seed: int) -> float:
     """Share of seeded shuffles within messages with at least this spread, the observed one counted (Phipson and Smyth 2010)."""
-    import numpy as np
-
     generator = np.random.default_rng(seed)
     counts = Counter(user for users, _ in groups for user in users)
     place = {user: index for index, user in enumerate(sorted(counts))}
@@ -192,19 +182,13 @@ def settled(ledger: Ledger, design: Design) -> Iterator[Case]:
             yield case
 
 
-def handled(ledger: Ledger, case: Case, draw: int) -> float | None:
-    """1 where a draw counts as handled (it earns half or more), 0 where not, None where it has no credit."""
-    credit = draw_credit(ledger, case, draw)
-    return None if credit is None else float(passes(credit))
-
-
 def repeats(ledger: Ledger, units: Sequence[Unit], design: Design, benchmark: Benchmark) -> Repeats:
     """What several draws show: pass^k and the rerun spread; all of it missing, with the reason, where there is one draw."""
     severe, draws = benchmark.scoring.severe_message, ledger.draws
     if draws < 2:
         return Repeats(draws, severe, None, (), 0, None, 0, "every case was answered once, which says nothing about repeats")
     grave = [case for case in settled(ledger, design) if case.gold == "flag" and case.message_severity >= severe]
-    counts = {case.code: round(share[0] * draws) for case in grave if (share := _shares_handled(ledger, [case]))}
+    counts = {case.code: round(share * draws) for case in grave if (share := _share_handled(ledger, case)) is not None}
     clusters = [case.meaning for case in grave if case.code in counts]
 
     def pooled(values: Sequence[float]) -> Estimate:
@@ -215,7 +199,7 @@ def repeats(ledger: Ledger, units: Sequence[Unit], design: Design, benchmark: Be
     for k in range(2, min(draws, LARGEST) + 1):
         every = [pass_share(count, draws, k) for count in counts.values()]
         passed.append(PassRow(k, pooled(every), pooled([one - each for one, each in zip(once, every, strict=True)])))
-    rows = _in_every_draw(ledger, units)
+    rows = _values_by_draw(ledger, units)
     reason = "" if rows else "no pair was scored in every answer"
     return Repeats(draws, severe, pooled(once), tuple(passed), len(grave) - len(counts), _rerun_spread(rows), len(rows), reason)
 
@@ -225,7 +209,7 @@ def pass_share(handled: int, draws: int, k: int) -> float:
     return comb(handled, k) / comb(draws, k)
 
 
-def _in_every_draw(ledger: Ledger, units: Sequence[Unit]) -> list[tuple[float, list[float]]]:
+def _values_by_draw(ledger: Ledger, units: Sequence[Unit]) -> list[tuple[float, list[float]]]:
     """Weight and value, draw by draw, of every headline pair of twins that is scored in every draw."""
     rows = []
     for unit in units:
@@ -238,7 +222,6 @@ def _in_every_draw(ledger: Ledger, units: Sequence[Unit]) -> list[tuple[float, l
 
 
 def _rerun_spread(rows: Sequence[tuple[float, Sequence[float]]]) -> float | None:
-    """Standard deviation (n - 1) over draws of the weighted mean over pairs."""
     total = sum(weight for weight, _ in rows)
     weighted = [[weight * value / total for value in values] for weight, values in rows]
     return stdev(map(sum, zip(*weighted, strict=True))) if rows else None

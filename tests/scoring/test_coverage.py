@@ -134,9 +134,9 @@ def test_corrected_pairs_are_those_of_a_scored_run(part: Any, sample: Any, real:
     checks = {code: Calibration("check", "gold", found) for code, found in counts.items()}
     wanted = correct(ledger, table, real, checks)
     found = judges.estimates(sample, counts, said, part("worth").pair_values(sample, said[None, :])[0])
-    assert set(found.kept) == set(wanted.parts)
+    assert set(found.kept) == set(wanted.scenarios)
     assert len(found.kept) > 40
-    whole = wanted.over(aggregate.behavior_shares(table.plans, wanted.parts), ())
+    whole = wanted.over(aggregate.behavior_shares(table.plans, wanted.scenarios), ())
     assert found.spread.value == pytest.approx(whole.estimate.value, abs=1e-12)
     assert found.spread.se == pytest.approx(whole.estimate.se, rel=1e-9)
     assert found.spread.df == pytest.approx(whole.estimate.df, rel=1e-9)
