@@ -34,22 +34,15 @@ Shares = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class BehaviorPlan:
-    """A behavior, its pillar, and the codes of its scenarios: those planned in this run, and the others."""
+    """A behavior, and the codes of its scenarios: those planned in this run, and the others."""
 
     behavior: Behavior
+    code: str
+    weight: int
+    """Points of 100."""
     pillar: str
     parts: tuple[str, ...]
     absent: tuple[str, ...]
-
-    @property
-    def code(self) -> str:
-        """Of the behavior."""
-        return self.behavior.code
-
-    @property
-    def weight(self) -> int:
-        """Points of 100."""
-        return self.behavior.weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,31 +64,24 @@ def tabulate(units: Sequence[Unit], benchmark: Benchmark) -> Table:
     for unit in units:
         if unit.score.headline:
             by_scenario[unit.score.scenario].append(unit)
-    found = {code: tuple(by_scenario[code]) for code in sorted(by_scenario)}
+    planned = {code: tuple(by_scenario[code]) for code in sorted(by_scenario)}
     by_code = frozenset(
         each.scenario.code
         for each in benchmark.scenarios
         if task_of_mode(each.scenario.mode).graded_by_code or (each.scenario.resources and not each.pairs)
     )
-    pieces, code_pieces = _pieces(found), _pieces(found, code_only=True)
-    return Table(found, pieces, code_pieces, _plans(found, benchmark), by_code, benchmark.scoring.minimum_coverage)
-
-
-def _plans(planned: Container[str], benchmark: Benchmark) -> tuple[BehaviorPlan, ...]:
     authored: dict[str, list[str]] = defaultdict(list)
-    for loaded in benchmark.scenarios:
-        if not loaded.scenario.apart:
-            authored[loaded.behavior].append(loaded.scenario.code)
-    return tuple(
-        BehaviorPlan(
-            behavior,
-            pillar.code,
-            tuple(code for code in authored[behavior.code] if code in planned),
-            tuple(code for code in authored[behavior.code] if code not in planned),
-        )
-        for pillar in benchmark.file.pillars
-        for behavior in pillar.behaviors
-    )
+    for each in benchmark.scenarios:
+        if not each.scenario.apart:
+            authored[each.behavior].append(each.scenario.code)
+    plans = []
+    for pillar in benchmark.file.pillars:
+        for behavior in pillar.behaviors:
+            parts = tuple(code for code in authored[behavior.code] if code in planned)
+            absent = tuple(code for code in authored[behavior.code] if code not in planned)
+            plans.append(BehaviorPlan(behavior, behavior.code, behavior.weight, pillar.code, parts, absent))
+    pieces, code_pieces = _pieces(planned), _pieces(planned, code_only=True)
+    return Table(planned, pieces, code_pieces, tuple(plans), by_code, benchmark.scoring.minimum_coverage)
 
 
 def _pieces(units: Mapping[str, Sequence[Unit]], *, code_only: bool = False) -> dict[str, Piece]:
@@ -107,8 +93,7 @@ def _pieces(units: Mapping[str, Sequence[Unit]], *, code_only: bool = False) -> 
             if (value := unit.score.code_value if code_only else unit.score.value) is not None
         ]
         if scored:
-            values, weights, clusters = zip(*scored, strict=True)
-            raw[code] = intervals.piece(values, weights, clusters, POOLS[items[0].kind], range_of(items))
+            raw[code] = intervals.piece(*zip(*scored, strict=True), POOLS[items[0].kind], range_of(items))
     return dict(zip(raw, intervals.shrink([*raw.values()]), strict=True))
 
 
@@ -144,7 +129,7 @@ def scenario_scores(
     table: Table, benchmark: Benchmark, design: Design, marks: Mapping[str, tuple[Rate, Rate]]
 ) -> tuple[ScenarioScore, ...]:
     """Every planned scenario; `marks` holds sensitivity and false alarms of hidden-tag scenarios."""
-    titles = {loaded.scenario.code: loaded.scenario for loaded in benchmark.scenarios}
+    authored = {loaded.scenario.code: loaded.scenario for loaded in benchmark.scenarios}
     found = []
     for code, items in table.units.items():
         one = {code: 1.0}
@@ -152,8 +137,8 @@ def scenario_scores(
         found.append(
             ScenarioScore(
                 code=code,
-                slug=titles[code].slug,
-                title=titles[code].title,
+                slug=authored[code].slug,
+                title=authored[code].title,
                 behavior=items[0].case.behavior,
                 kind=items[0].kind,
                 condition=design.headline[code],
@@ -170,10 +155,13 @@ def scenario_scores(
 def groups(table: Table, benchmark: Benchmark) -> tuple[tuple[Group, ...], tuple[Group, ...], Group]:
     """Behaviors and pillars with at least one planned pair, and the overall score."""
     spread = _spread_of_scenarios(table)
-    behaviors = tuple(_group(table, spread, [plan], plan.behavior) for plan in table.plans if plan.parts)
-    by_pillar = [(pillar, [plan for plan in table.plans if plan.pillar == pillar.code]) for pillar in benchmark.file.pillars]
-    pillars = tuple(_group(table, spread, mine, pillar) for pillar, mine in by_pillar if any(plan.parts for plan in mine))
-    return behaviors, pillars, _group(table, spread, table.plans, None)
+    behaviors = [_group(table, spread, [plan], plan.behavior) for plan in table.plans if plan.parts]
+    pillars = []
+    for pillar in benchmark.file.pillars:
+        plans = [plan for plan in table.plans if plan.pillar == pillar.code]
+        if any(plan.parts for plan in plans):
+            pillars.append(_group(table, spread, plans, pillar))
+    return tuple(behaviors), tuple(pillars), _group(table, spread, table.plans, None)
 
 
 def _group(table: Table, spread: Mapping[str, Piece], plans: Sequence[BehaviorPlan], of: Behavior | Pillar | None) -> Group:
@@ -206,7 +194,6 @@ def _code_score(table: Table, shares: Shares, weights: Shares) -> Estimate | Non
 
 
 def _withheld(estimate: Estimate, reason: str) -> Estimate:
-    """The estimate, or, where there is a reason, none and why."""
     return replace(estimate, value=None, low=None, high=None, se=None, df=None, note=reason) if reason else estimate
 
 
@@ -278,9 +265,10 @@ def _coverage(table: Table, shares: Shares, weights: Shares) -> Coverage:
     units = [unit for code in shares for unit in table.units[code]]
     low = high = 0.0
     for code, share in shares.items():
-        total = sum(unit.score.weight for unit in table.units[code])
-        low += share * sum(unit.score.weight * unit.low for unit in table.units[code]) / total
-        high += share * sum(unit.score.weight * unit.high for unit in table.units[code]) / total
+        inside = table.units[code]
+        total = sum(unit.score.weight for unit in inside)
+        low += share * sum(unit.score.weight * unit.low for unit in inside) / total
+        high += share * sum(unit.score.weight * unit.high for unit in inside) / total
     return Coverage(
         share=_covered(table, weights),
         planned_share=sum(weight for code, weight in weights.items() if code in table.units),

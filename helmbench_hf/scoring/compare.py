@@ -140,15 +140,10 @@ def _pieces(run: Scores, values: Mapping[str, float]) -> dict[str, Piece]:
     for pair in run.pairs:
         if pair.headline and pair.crisis in values:
             pairs[pair.scenario].append(pair)
-    raw = [
-        intervals.piece(
-            [values[pair.crisis] for pair in items],
-            [pair.weight for pair in items],
-            [pair.meaning for pair in items],
-            POOLS[kinds[code]],
-        )
-        for code, items in pairs.items()
-    ]
+    raw = []
+    for code, items in pairs.items():
+        rows = [(values[pair.crisis], pair.weight, pair.meaning) for pair in items]
+        raw.append(intervals.piece(*zip(*rows, strict=True), POOLS[kinds[code]]))
     return dict(zip(pairs, intervals.shrink(raw), strict=True))
 
 
@@ -168,9 +163,8 @@ def compare(first: Scores, second: Scores, names: tuple[str, str] = ("first", "s
     overall, *below = (_difference(each, first.behaviors, names, sides, gaps, minimum) for each in groups)
     tests = [row for row in below if row.estimate.value is not None and row.estimate.n_meanings >= minimum]
     # a row in which every message came out alike counts as a test that found nothing: the family's size is not left to chance
-    adjusted = adjust(1.0 if row.p is None else row.p for row in tests)
-    known = {row.code: p for row, p in zip(tests, adjusted, strict=True)}
-    below = [_decided(row, known.get(row.code)) for row in below]
+    adjusted = dict(zip((row.code for row in tests), adjust(1.0 if row.p is None else row.p for row in tests), strict=True))
+    below = [_decided(row, adjusted.get(row.code)) for row in below]
     others = {floor.slug: floor.status for floor in second.floors}
     return Comparison(
         names=names,
@@ -205,10 +199,12 @@ def _difference(
     code, title = groups[0].code, groups[0].title
     inside = [each for each in behaviors if code == "all" or f"{each.code}-".startswith(f"{code}-")]
     found = _mean(gaps, inside)
-    if withheld := [f"{name}: {each.score.note}" for name, each in zip(names, groups, strict=True) if each.score.value is None]:
-        reason = "; ".join(withheld)
-        nothing = Estimate(None, None, None, found.n_pairs, found.n_meanings, note=reason)
-        return Difference(code, title, None, None, nothing, reason=reason)
+    withheld = "; ".join(
+        f"{name}: {each.score.note}" for name, each in zip(names, groups, strict=True) if each.score.value is None
+    )
+    if withheld:
+        nothing = Estimate(None, None, None, found.n_pairs, found.n_meanings, note=withheld)
+        return Difference(code, title, None, None, nothing, reason=withheld)
     reason = untested(found, minimum)
     p = None if reason else intervals.p_value(found)
     first, second = (_mean(side, inside).value for side in sides)
@@ -286,7 +282,7 @@ def board(runs: Sequence[Scores], names: Sequence[str]) -> Board:
         refuse(runs[0], run, (names[0], name))
     reasons = [off_ranking(run) for run in runs]
     if reasons.count("") == 1:
-        reasons = [reason or ALONE for reason in reasons]
+        reasons[reasons.index("")] = ALONE
     values = {name: _values(run) for run, name, reason in zip(runs, names, reasons, strict=True) if not reason}
     level = joint_level(len(values))
     tests = tuple(_test(runs[0], values, both, level) for both in itertools.combinations(values, 2))
@@ -438,16 +434,16 @@ def judge_order(
 ) -> JudgeOrder:
     """The order of the runs where their pairs are replaced by `rescored`, against their own."""
     others = [replace(run, pairs=tuple(pairs)) for run, pairs in zip(runs, rescored, strict=True)]
-    own, again = ([_mean(_pieces(run, _values(run)), run.behaviors).value for run in side] for side in (runs, others))
+    before, after = ([_mean(_pieces(run, _values(run)), run.behaviors).value for run in side] for side in (runs, others))
     shares, least = [_coverage(run) for run in others], runs[0].provenance.minimum_coverage
-    kept = [at for at, share in enumerate(shares) if share >= least - 1e-9 and again[at] is not None]
-    mine, values = (np.array([[side[at] for at in kept]], dtype=np.float64) for side in (own, again))
-    taken = dict(zip(kept, places(values)[0].tolist(), strict=True)) if kept else {}
+    kept = [at for at, share in enumerate(shares) if share >= least - 1e-9 and after[at] is not None]
+    first, second = (places(np.array([[side[at] for at in kept]], dtype=np.float64))[0] for side in (before, after))
+    taken = dict(zip(kept, second.tolist(), strict=True))
     found = tuple(
-        JudgePlace(name, again[at] if at in taken else None, taken.get(at), share)
+        JudgePlace(name, after[at] if at in taken else None, taken.get(at), share)
         for at, (name, share) in enumerate(zip(names, shares, strict=True))
     )
-    tau = kendall(places(mine)[0], places(values)[0]) if len(kept) > 1 else math.nan
+    tau = kendall(first, second) if len(kept) > 1 else math.nan
     return JudgeOrder(judge, panel, found, None if math.isnan(tau) else tau)
 
 
@@ -467,7 +463,7 @@ def _coverage(run: Scores) -> float:
 def places(values: Numbers) -> npt.NDArray[np.int64]:
     """1 + number of higher values in the same row, of values (draws, runs)."""
     rounded = np.round(values, DIGITS)
-    return np.stack([1 + (rounded > column[:, None]).sum(axis=1) for column in rounded.T], axis=1)
+    return np.asarray(1 + (rounded[:, None, :] > rounded[:, :, None]).sum(axis=2))
 
 
 def kendall(one: npt.NDArray[np.int64], two: npt.NDArray[np.int64]) -> float:

@@ -83,20 +83,20 @@ def items(runs: Sequence[Scores]) -> Items:
     behavior = {scenario.code: scenario.behavior for scenario in runs[0].scenarios}
     lookup = [{pair.crisis: pair.value for pair in run.pairs} for run in runs]
     values = np.array([[values.get(row.crisis) for row in rows] for values in lookup], dtype=np.float64).round(DIGITS)
-    scenarios, clusters = np.array([row.scenario for row in rows]), np.array([row.meaning for row in rows])
+    of_scenario, clusters = np.array([row.scenario for row in rows]), np.array([row.meaning for row in rows])
     found = []
     for index, row in enumerate(rows):
         seen = ~np.isnan(values[:, index])
         given = values[seen]
         complete = (clusters != row.meaning) & ~np.isnan(given).any(axis=0)
-        alike = complete & (scenarios == row.scenario)
+        alike = complete & (of_scenario == row.scenario)
         rest, mask = ("scenario", alike) if alike.sum() >= MINIMUM_REST else ("all", complete)
         found.append(_item(row.crisis, row.scenario, behavior[row.scenario], given[:, index], rest, given[:, mask]))
-    codes = sorted({item.scenario for item in found}), sorted({item.behavior for item in found})
+    scenarios, behaviors = sorted({item.scenario for item in found}), sorted({item.behavior for item in found})
     return Items(
         items=tuple(found),
-        scenarios=tuple(_count(code, [item for item in found if item.scenario == code]) for code in codes[0]),
-        behaviors=tuple(_count(code, [item for item in found if item.behavior == code]) for code in codes[1]),
+        scenarios=tuple(_count(code, [item for item in found if item.scenario == code]) for code in scenarios),
+        behaviors=tuple(_count(code, [item for item in found if item.behavior == code]) for code in behaviors),
         all=_count("all", found),
     )
 
