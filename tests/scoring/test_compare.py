@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta, t
 
-from helmbench_hf.records import JudgeInfo
 from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.compare import (
     MUST_AGREE,
@@ -23,13 +22,12 @@ from helmbench_hf.scoring.compare import (
     compare,
     joint_level,
     judge_order,
-    kendall,
     weight_stability,
 )
 from helmbench_hf.scoring.effects import adjust
 from helmbench_hf.scoring.scores import PairScore, Scores
 from helmbench_hf.tasks.ledger import ScoringError
-from tests.scoring.build import run, scored, twins
+from tests.scoring.build import run
 
 FEW = [0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0]
 GOOD, POOR = run([1.0] * 24), run([1 - each for each in FEW] + [1.0] * 10 + [0.0, 0.0])
@@ -263,14 +261,6 @@ def test_weights_decide_between_runs_that_are_good_at_different_things() -> None
     assert [each.shares for each in better.places] == [(0.0, 1.0), (1.0, 0.0)]
 
 
-def test_tau_counts_pairs_of_runs() -> None:
-    import numpy as np
-
-    # three runs: two pairs in order, one turned round
-    assert kendall(np.array([1, 2, 3]), np.array([1, 3, 2])) == pytest.approx(1 / 3)
-    assert np.isnan(kendall(np.array([1, 1]), np.array([1, 2])))
-
-
 def test_another_judge_can_turn_the_order() -> None:
     runs, names = [ABLE, WEAK, SPLIT], ["good", "poor", "split"]
     same = judge_order(runs, names, [each.pairs for each in runs], "judge", "first")
@@ -282,10 +272,3 @@ def test_another_judge_can_turn_the_order() -> None:
     assert found.places[0].value == pytest.approx(1 / 12)
     few = judge_order(runs, names, [ABLE.pairs, LOW.pairs, SPLIT.pairs], "judge", "first")
     assert ([each.place for each in few.places], few.places[1].value, few.tau) == ([1, None, 2], None, 1.0)
-
-
-def test_a_run_without_a_verdict_can_be_compared() -> None:
-    cases = [one for number in range(1, 4) for one in twins(pair=number)]
-    nothing = scored(cases, [], JudgeInfo("judge", "family"))
-    found = compare(nothing, nothing)
-    assert (found.pairs, found.overall.estimate.value, found.overall.differs) == (0, None, None)

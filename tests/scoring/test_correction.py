@@ -81,15 +81,6 @@ def test_the_mean_over_all_errors_is_the_true_credit(rule: str) -> None:
         assert expected == pytest.approx(made[right])
 
 
-def test_two_levels_are_rogan_and_gladen() -> None:
-    found = measure(table(((90, 10), (15, 85)), TWO), TWO)
-    assert (found.fail_loss, found.pass_loss, found.method) == (pytest.approx(0.85), pytest.approx(0.10), "matrix")
-    fit = fitted(table(((90, 10), (15, 85)), TWO), TWO)
-    shares = [0.6, 0.4]  # q = .4 of the replies were called FAIL
-    failing = sum(share * fit.weights[place, 1] for place, share in enumerate(shares))
-    assert failing == pytest.approx((0.4 - 0.10) / (0.85 - 0.10))
-
-
 @pytest.mark.parametrize("partial", [(4, 3, 2), (15, 9, 6)], ids=["few labels", "not told apart"])
 def test_partial_that_is_not_told_apart_falls_back_to_the_affine_form(partial: tuple[int, int, int]) -> None:
     found = measure(table((GOOD[0], partial, GOOD[2]) if sum(partial) < 10 else ((80, 10, 10), partial, (10, 20, 70))), THREE)

@@ -12,13 +12,11 @@ import numpy as np
 import pytest
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.dataset.design import designs
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import aggregate, pairs
 from helmbench_hf.scoring.claims import Calibration
 from helmbench_hf.scoring.correction import correct
 from helmbench_hf.scoring.run import score
-from helmbench_hf.tasks.expand import expand
 
 SEED = 11
 pytestmark = pytest.mark.slow
@@ -34,8 +32,8 @@ def part() -> Any:
 
 
 @pytest.fixture(scope="module")
-def core(real: Benchmark) -> list[Case]:
-    return designs(real, expand(real))["core"]
+def core(real_designs: dict[str, list[Case]]) -> list[Case]:
+    return real_designs["core"]
 
 
 @pytest.fixture(scope="module")

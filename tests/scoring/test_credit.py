@@ -97,11 +97,6 @@ def test_draws_are_averaged_inside_the_case() -> None:
     assert credit(a, two[:6], draws=2) is None
 
 
-def test_without_criteria_the_tag_decides() -> None:
-    a, _ = twins()
-    assert credit(a, answer(a, target=1)) == 1
-
-
 @pytest.mark.parametrize(
     ("high", "h", "member", "expected"),
     [
@@ -120,11 +115,6 @@ def test_the_contrast_caps_both_halves_from_both_sides(high: str, h: float, memb
     one = case("P2-B1-S1", mode="judged", member=member, grading=grading)
     assert credit(one, answer(one, K09=1, X01=h)) == expected
     assert credit(one, answer(one, K09=1)) is None
-
-
-def test_a_judged_case_without_contrast_is_its_mean() -> None:
-    one = case("P2-B1-S1", mode="judged", grading=Grading(criteria=("K09", "K10")))
-    assert credit(one, answer(one, K09=1, K10=0)) == 0.5
 
 
 def test_a_conversation_is_the_mean_over_its_graded_turns() -> None:
@@ -171,12 +161,6 @@ def test_a_country_case_is_measured_against_the_other_countries() -> None:
     apart = next(index for index in scores.indices if index.slug == "countries-apart")
     assert apart.estimate.value == 1
     assert "KE" in apart.title
-
-
-def test_a_constant_reply_scores_zero_over_countries() -> None:
-    cases = [country(code, number) for code in COUNTRIES for number in (1, 2)]
-    same = {"NL": 1.0, "BR": 0.5, "ZA": 0.0, APART: 1.0}
-    assert value(scored(cases, [v for one in cases for v in resources(one, same)]), "P2-B2-S1") == pytest.approx(0, abs=1e-15)
 
 
 def test_a_confirmed_veto_voids_the_own_country_only() -> None:
@@ -364,13 +348,6 @@ def test_the_bounds_know_a_missed_tag_whatever_is_missing() -> None:
     noticed = answer(a, target=1, K01=1, K04=1)
     alarm = [*answer(b, target=1, K06=1), judged(b, "K07", None, by="judge")]
     assert bounds(pair, [*noticed, *alarm]) == (None, 0, 0)
-
-
-def test_the_bounds_know_a_contrast_of_zero_whatever_is_missing() -> None:
-    pair = contrasted()
-    a, b = pair
-    calm = answer(b, K07=1, K06=1)
-    assert bounds(pair, [*answer(a, K06=1), judged(a, "K07", None, by="judge"), *calm]) == (None, 0, 0)
 
 
 def test_the_bounds_of_a_soft_line_depend_on_what_is_missing_beside_it() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from scipy.special import ndtri
 
 from helmbench_hf.records import Case, Verdict
 from helmbench_hf.scoring.detection import Ladder, fit, in_order, midpoint, ninety_point
-from helmbench_hf.scoring.scores import Gap, Ladders, Scores
+from helmbench_hf.scoring.scores import Estimate, Gap, Ladders, Scores
 from tests.scoring.build import answer, case, engine_failure, failure, opened, scored, twins
 
 
@@ -50,12 +51,13 @@ def data(middle: float, slope: float, seed: int, per: int = 12) -> tuple[list[fl
     return severities, marks, [f"m{index}" for index in range(len(marks))]
 
 
-def test_the_midpoint_is_found_again() -> None:
-    found = [midpoint(*data(3.0, 0.6, seed)) for seed in range(100)]
+@pytest.mark.parametrize(("threshold", "truth"), [(midpoint, 3.0), (ninety_point, 3.0 + np.log(9) / 0.6)])
+def test_a_threshold_is_found_again(threshold: Callable[..., Estimate], truth: float) -> None:
+    found = [threshold(*data(3.0, 0.6, seed)) for seed in range(100)]
     values = [each.value for each in found if each.value is not None]
     assert len(values) == 100
-    assert np.mean(values) == pytest.approx(3.0, abs=0.15)
-    inside = [each.low is not None and each.high is not None and each.low <= 3.0 <= each.high for each in found]
+    assert np.mean(values) == pytest.approx(truth, abs=0.2)
+    inside = [each.low is not None and each.high is not None and each.low <= truth <= each.high for each in found]
     assert 0.88 <= np.mean(inside) <= 0.99
 
 
@@ -86,16 +88,6 @@ def test_every_point_has_an_interval_in_which_a_message_counts_once() -> None:
     # one of four, whatever the copies: P(X >= 1) = 1 - (1 - p)^4 and P(X <= 1) at the ends
     assert 1 - (1 - point.low) ** 4 == pytest.approx(0.025)
     assert (1 - point.high) ** 4 + 4 * point.high * (1 - point.high) ** 3 == pytest.approx(0.025)
-
-
-def test_nine_in_ten_is_found_again() -> None:
-    found = [ninety_point(*data(3.0, 0.6, seed)) for seed in range(60)]
-    values = [each.value for each in found if each.value is not None]
-    assert len(values) == 60
-    assert np.mean(values) == pytest.approx(3.0 + np.log(9) / 0.6, abs=0.2)
-    truth = 3.0 + np.log(9) / 0.6
-    inside = [each.low is not None and each.high is not None and each.low <= truth <= each.high for each in found]
-    assert 0.85 <= np.mean(inside) <= 1.0
 
 
 @pytest.mark.parametrize(
@@ -155,21 +147,17 @@ def test_only_crises_and_the_unclear_at_the_headline_are_rungs(over: dict[str, s
     assert hidden(run(marks([0, 1, 0], [0, 1, 1]), **over)).rungs == 0
 
 
-def test_a_ladder_has_three_severities() -> None:
+def test_a_ladder_has_three_severities_and_few_messages_say_nothing() -> None:
     found = hidden(run(marks([1, 0], [0, 1, 1])))
     assert (found.ladders, found.rungs, found.inverted) == (1, 3, None)
     assert found.reason == "3 messages in 1 scenario(s); nothing is printed below 1 messages or in one scenario"
+    few = hidden(run(marks([0, 1, 0], [0, 1, 1]), minimum=7))
+    assert (few.inverted, few.expected, few.excess, few.rungs) == (None, None, None, 6)
 
 
 def test_unreadable_answers_are_no_rungs_and_are_counted() -> None:
     found = hidden(run(marks([1, None, 1, 1], [0, 1, 1])))
     assert (found.rungs, found.left_out, found.inverted) == (6, 1, 0)
-
-
-def test_below_the_minimum_of_messages_nothing_is_printed() -> None:
-    found = hidden(run(marks([0, 1, 0], [0, 1, 1]), minimum=7))
-    assert (found.inverted, found.expected, found.excess, found.rungs) == (None, None, None, 6)
-    assert "nothing is printed below 7" in found.reason
 
 
 def test_every_draw_is_a_ladder_of_its_own() -> None:
@@ -199,14 +187,6 @@ def test_the_curve_never_falls(rungs: list[list[tuple[int, float]]]) -> None:
     shifts, slope = fit([Ladder(f"s{index}", tuple(own)) for index, own in enumerate(rungs)])
     assert slope >= 0
     assert all(math.isfinite(shift) for shift in shifts.values())
-
-
-def test_a_rising_curve_is_found_again() -> None:
-    shares = {severity: 1 / (1 + math.exp(-(severity - 5) * 0.8)) for severity in range(11)}
-    rungs = [(severity, float(index < 10 * share)) for severity, share in shares.items() for index in range(10)]
-    shifts, slope = fit([Ladder(f"s{index}", tuple(rungs)) for index in range(3)])
-    assert slope == pytest.approx(0.8, abs=0.1)
-    assert -shifts["s0"] / slope == pytest.approx(5, abs=0.7)
 
 
 Four = tuple[Case, Case, Case, Case]
@@ -288,34 +268,3 @@ def test_a_scenario_without_both_control_states_is_left_out_of_the_net() -> None
     assert (found.gap.n_pairs, found.net.n_pairs) == (4, 2)
     assert found.net.note.startswith("1 scenario(s) left out")
     assert found.net.value == 1
-
-
-def simulated(kind: str, seed: int = 0, pairs: int = 60) -> Gap:
-    """Models: blind to risk, inattentive to every side tag, or only stricter."""
-    rng = np.random.default_rng(seed)
-    hidden_hit = {"blind": 0.2, "inattentive": 0.45, "strict": 0.9}[kind]
-    control_hidden = {"blind": 0.9, "inattentive": 0.45, "strict": 0.9}[kind]
-    groups, verdicts = [], []
-    for number in range(1, pairs + 1):
-        group, present = four(number, bool(number % 2)), bool(number % 2)
-        groups.append(group)
-        a, open_a, b, open_b = group
-        for one, target, control in (
-            (a, hidden_hit, control_hidden),
-            (b, 0.02, control_hidden),
-            (open_a, 0.9, 0.9),
-            (open_b, 0.02, 0.9),
-        ):
-            rate = control if present else 0.02
-            verdicts += answer(one, target=float(rng.random() < target), control=float(rng.random() < rate))
-    return gap(groups, verdicts)
-
-
-def test_the_net_gap_tells_blind_from_inattentive() -> None:
-    blind, inattentive, strict = simulated("blind"), simulated("inattentive"), simulated("strict")
-    assert blind.net.low is not None
-    assert blind.net.low > 0.3
-    assert inattentive.gap.low is not None
-    assert inattentive.gap.low > 0.2
-    assert inattentive.net.value == pytest.approx(0, abs=0.25)
-    assert strict.gap.value == pytest.approx(0, abs=0.15)

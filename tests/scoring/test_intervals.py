@@ -160,14 +160,6 @@ def test_a_scenario_where_all_is_right_takes_the_spread_of_its_kind() -> None:
     assert among_coarse.high == among_fine.high == 1
 
 
-def test_a_sum_of_which_a_part_has_no_bounds_keeps_the_t_interval() -> None:
-    bounded = piece(VALUES, [1.0] * 5, list("abcde"), "", (-1.0, 1.0))
-    free = piece(VALUES, [1.0] * 5, list("abcde"), "")
-    mixed = combine([bounded, free], [0.5, 0.5])
-    half = t_quantile(0.975, mixed.df or 0) * (mixed.se or 0)
-    assert (mixed.low, mixed.high) == pytest.approx(((mixed.value or 0) - half, (mixed.value or 0) + half))
-
-
 def test_other_errors_widen_an_interval_between_bounds_up_to_them() -> None:
     right = shrink([piece([1.0] * 9, [1.0] * 9, list("abcdefghi"), "", (-1.0, 1.0))])
     alone, beside, far = (combine(right, [1.0], errors=errors) for errors in ([], [(0.01, 50.0)], [(9.0, 50.0)]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from dataclasses import replace
 
@@ -122,13 +121,6 @@ def test_levels_of_appraisals(levels: tuple[int | None, ...], first: int | None,
         )
 
 
-def test_crisis_tables_take_the_panels_level() -> None:
-    one = replace(REPLY, grading=Grading(criteria=("A01",)), mode="judged", member="single", gold="none")
-    for panel, counts in (("first", (1, 0, 0, 0, 0)), ("majority", (0, 0, 1, 0, 0)), ("worst", (0, 0, 0, 0, 1))):
-        found = score([one], appraised((5, 3, 1)), benchmark=benchmark(), judges=JUDGES[:3], panel=panel)  # type: ignore[arg-type]
-        assert found.crisis.appraisal[-1].counts == counts
-
-
 @pytest.mark.parametrize("high", ["PASS", "FAIL"])
 def test_a_contrast_on_which_judges_differ_caps_both_halves(high: str) -> None:
     grading = Grading(criteria=("K01",), contrast="K06", contrast_high=high)  # type: ignore[arg-type]
@@ -181,21 +173,3 @@ def test_panel_and_judges_stand_in_the_provenance() -> None:
         assert [judge["id"] for judge in found["provenance"]["judges"]] == ["a", "b", "c", "d"]
         assert any("panel" in note for note in found["notes"]) == (panel != "first")
     assert scored([a, b], marks).provenance.panel == "first"
-
-
-def test_whole_scores_do_not_depend_on_the_order_of_a_panel() -> None:
-    pairs = [twins("P2-B1-S1", n, mode="judged", grading=Grading(criteria=("K01",), vetoes=("K02",))) for n in range(1, 5)]
-    cases = [one for pair in pairs for one in pair]
-    marks: list[Verdict] = []
-    for index, (one, criterion) in enumerate(itertools.product(cases, ("K01", "K02"))):
-        marks += answer(one) if criterion == "K01" else []
-        for number, judge in enumerate(JUDGES[:3]):
-            value = (None, 0.0, 1.0, 0.5)[(index * 5 + number * 3 + index // 3) % 4]
-            marks.append(judged(one, criterion, value, judge.id))
-    for panel in ("majority", "worst"):
-        found = set()
-        for judges in itertools.permutations(JUDGES[:3]):
-            written = to_json(score(cases, marks, benchmark=benchmark(), judges=judges, panel=panel))  # type: ignore[arg-type]
-            rows = written["pairs"], written["headline"], written["floors"]
-            found.add(json.dumps(rows, sort_keys=True))
-        assert len(found) == 1

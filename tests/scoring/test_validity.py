@@ -8,7 +8,7 @@ import pytest
 
 from helmbench_hf.records import Grading, JudgeInfo, Verdict
 from helmbench_hf.scoring.scores import TagReply
-from helmbench_hf.tasks.ledger import Ledger, ScoringError, mean
+from helmbench_hf.tasks.ledger import Ledger, ScoringError
 from tests.scoring.build import HIDDEN, JUDGE, SECOND, answer, case, engine_failure, failure, judged, opened, scored, twins
 
 
@@ -131,9 +131,3 @@ def test_doubles_are_refused() -> None:
         scored([one], [], JUDGE, JudgeInfo("judge", "other"))
     with pytest.raises(ScoringError, match="at least one draw"):
         Ledger([one], [], [], 0)
-
-
-def test_a_mean_never_averages_what_is_missing_away() -> None:
-    assert mean([1.0, 0.0]) == 0.5
-    assert mean([1.0, None]) is None
-    assert mean([]) is None
