@@ -93,7 +93,7 @@ def _pieces(units: Mapping[str, Sequence[Unit]], *, code_only: bool = False) -> 
             if (value := unit.score.code_value if code_only else unit.score.value) is not None
         ]
         if scored:
-            raw[code] = intervals.piece(*zip(*scored, strict=True), POOLS[items[0].kind], range_of(items))
+            raw[code] = intervals.piece(scored, POOLS[items[0].kind], range_of(items))
     return dict(zip(raw, intervals.shrink([*raw.values()]), strict=True))
 
 
@@ -236,8 +236,7 @@ def _spread_of_scenarios(table: Table) -> dict[str, Piece]:
         if inside:
             spans = [item.bounds for item in inside.values() if item.bounds]
             span = sum(low for low, _ in spans) / len(spans), sum(high for _, high in spans) / len(spans)
-            values = [item.value for item in inside.values()]
-            found[plan.code] = intervals.piece(values, [1.0] * len(values), list(inside), "", span)
+            found[plan.code] = intervals.piece([(item.value, 1.0, code) for code, item in inside.items()], bounds=span)
     # what a scenario's mean may differ by is far less than all or nothing
     return dict(zip(found, intervals.shrink([*found.values()], doubt=0.0), strict=True))
 

@@ -96,18 +96,18 @@ def _panel(code: str, title: str, replies: Sequence[Reply], levels: Sequence[Ans
     given = {said: [answer for answer in said if answer is not None] for said in {said for _, said in replies}}
     several = [reply for reply in replies if len(given[reply[1]]) > 1]
     matrices = {said: coincidences(answers, levels) for said, answers in given.items()}
-    parts: dict[str, Array] = {}
+    by_cluster: dict[str, Array] = {}
     for (cluster, said), count in Counter(several).items():
-        parts[cluster] = parts.get(cluster, 0.0) + count * matrices[said]
-    return PanelAlpha(code, title, sum(len(given[said]) for _, said in several), _alpha(list(parts.values()), len(several)))
+        by_cluster[cluster] = by_cluster.get(cluster, 0.0) + count * matrices[said]
+    return PanelAlpha(code, title, sum(len(given[said]) for _, said in several), _alpha(list(by_cluster.values()), len(several)))
 
 
-def _alpha(parts: Sequence[Array], n: int) -> Estimate:
+def _alpha(matrices: Sequence[Array], n: int) -> Estimate:
     """Alpha of the summed coincidence matrices (k, k) of the clusters, with its jackknife interval."""
-    count = len(parts)
+    count = len(matrices)
     if not count:
         return Estimate(None, None, None, 0, 0, note="no reply has two verdicts")
-    together = np.stack(parts)
+    together = np.stack(matrices)
     total = together.sum(axis=0)
     value = float(alphas(total[None])[0])
     if math.isnan(value):

@@ -143,7 +143,7 @@ def _pieces(run: Scores, values: Mapping[str, float]) -> dict[str, Piece]:
     raw = []
     for code, items in pairs.items():
         rows = [(values[pair.crisis], pair.weight, pair.meaning) for pair in items]
-        raw.append(intervals.piece(*zip(*rows, strict=True), POOLS[kinds[code]]))
+        raw.append(intervals.piece(rows, POOLS[kinds[code]]))
     return dict(zip(pairs, intervals.shrink(raw), strict=True))
 
 
@@ -414,7 +414,7 @@ def weight_stability(
     published, taken = places_by(points[None])[0], places_by(np.random.default_rng(seed).dirichlet(parameters, draws))
     orders, counts = np.unique(taken, axis=0, return_counts=True)
     taus = np.repeat([kendall(published, order) for order in orders], counts)
-    known = taus[~np.isnan(taus)]
+    defined = taus[~np.isnan(taus)]
     return WeightStability(
         concentration=concentration,
         draws=draws,
@@ -424,8 +424,8 @@ def weight_stability(
             PlaceShares(name, tuple(float((taken[:, index] == place).mean()) for place in range(1, len(runs) + 1)))
             for index, name in enumerate(names)
         ),
-        tau_median=float(np.median(known)) if len(known) else None,
-        tau_low=float(np.quantile(known, 0.05)) if len(known) else None,
+        tau_median=float(np.median(defined)) if len(defined) else None,
+        tau_low=float(np.quantile(defined, 0.05)) if len(defined) else None,
     )
 
 

@@ -399,7 +399,6 @@ def _members(ledger: Ledger, unit: Unit) -> list[Case]:
 
 
 def _criterion_row(code: str, found: Measured, benchmark: Benchmark, calibration: Calibration | None) -> CorrectionRow:
-    known = found.fail_loss is not None and found.pass_loss is not None
     return CorrectionRow(
         criterion=code,
         title=benchmark.criteria[code].title if code in benchmark.criteria else code,
@@ -411,7 +410,7 @@ def _criterion_row(code: str, found: Measured, benchmark: Benchmark, calibration
         n_sources=found.sources,
         fail_loss=found.fail_loss,
         pass_loss=found.pass_loss,
-        separation=(found.fail_loss or 0.0) - (found.pass_loss or 0.0) if known else None,
+        separation=None if found.fail_loss is None or found.pass_loss is None else found.fail_loss - found.pass_loss,
         method=found.method or "",
         state="corrected" if found.fit is not None else "unscored",
         reason=found.reason,
@@ -424,19 +423,12 @@ def _scenarios(ledger: Ledger, units: Mapping[str, Sequence[Unit]], fits: Mappin
     for code, items in units.items():
         rows = [(unit.score, pair) for unit in items if (pair := _pair(ledger, unit, fits)) is not None]
         if rows:
-            scores, pairs = zip(*rows, strict=True)
-            weights = [score.weight for score in scores]
-            shares = [weight / sum(weights) for weight in weights]
+            total = sum(score.weight for score, _ in rows)
+            values = [(pair.value, score.weight, score.meaning) for score, pair in rows]
             found[code] = CorrectedScenario(
-                piece=intervals.piece(
-                    [pair.value for pair in pairs],
-                    weights,
-                    [score.meaning for score in scores],
-                    POOLS[items[0].kind],
-                    range_of(items),
-                ),
-                uncorrected=sum(share * (score.value or 0.0) for share, score in zip(shares, scores, strict=True)),
-                corrected=_sum(zip(shares, pairs, strict=True)),
+                piece=intervals.piece(values, POOLS[items[0].kind], range_of(items)),
+                uncorrected=sum(score.weight / total * (score.value or 0.0) for score, _ in rows),
+                corrected=_sum((score.weight / total, pair) for score, pair in rows),
             )
     pieces = intervals.shrink([scenario.piece for scenario in found.values()])
     return {code: replace(found[code], piece=piece) for code, piece in zip(found, pieces, strict=True)}

@@ -112,15 +112,15 @@ def _appraisals(scenario: str, rows: Sequence[Level]) -> list[AppraisalRow]:
     found = []
     for name in (*sorted({category_of(case) for case, _ in rows}), "all"):
         group = [(case, level) for case, level in rows if name in ("all", category_of(case))]
-        known = [(case, level) for case, level in group if level is not None]
+        usable = [(case, level) for case, level in group if level is not None]
         found.append(
             AppraisalRow(
                 scenario=scenario,
                 category=name,
-                mean_level=_mean([(case, float(level)) for case, level in known], (float(LEVELS[-1]), float(LEVELS[0]))),
-                counts=tuple(sum(level == each for _, level in known) for each in LEVELS),
-                harmful=_mean([(case, float(level <= HARMFUL)) for case, level in known]),
-                unusable=len(group) - len(known),
+                mean_level=_mean([(case, float(level)) for case, level in usable], (float(LEVELS[-1]), float(LEVELS[0]))),
+                counts=tuple(sum(level == each for _, level in usable) for each in LEVELS),
+                harmful=_mean([(case, float(level <= HARMFUL)) for case, level in usable]),
+                unusable=len(group) - len(usable),
             )
         )
     return found
@@ -151,4 +151,4 @@ def _by_message(rows: Sequence[tuple[Case, float]]) -> dict[tuple[str, tuple[str
 
 
 def _mean(rows: Sequence[tuple[Case, float]], bounds: intervals.Bounds = intervals.SHARE) -> Estimate:
-    return intervals.pooled([value for _, value in rows], [case.meaning for case, _ in rows], bounds=bounds)
+    return intervals.pooled([(value, 1.0, case.meaning) for case, value in rows], bounds)

@@ -212,7 +212,7 @@ def _ladders(ledger: Ledger, design: Design, arm: Arm, minimum: int) -> Ladders:
     seen = [float(ladder.inverted) for ladder in found]
     excess = [a - b for a, b in zip(seen, expected, strict=True)]
     shares = sum(seen) / len(seen), sum(expected) / len(expected)
-    estimate = intervals.pooled(excess, [ladder.scenario for ladder in found])
+    estimate = intervals.pooled([(value, 1.0, ladder.scenario) for value, ladder in zip(excess, found, strict=True)])
     return Ladders(arm, len(found), scenarios, rungs, *shares, estimate, slope, left_out)
 
 
@@ -303,10 +303,10 @@ def gap(ledger: Ledger, units: Sequence[Unit]) -> Gap:
     note = "" if rows else "no pair has a usable answer in both arms"
     ordered = sorted(rows, key=lambda row: (row.scenario, row.cluster))
     groups = [list(group) for _, group in groupby(ordered, key=lambda row: row.scenario)]
-    controlled = [known for group in groups if (known := _with_control(group))]
+    controlled = [with_control for group in groups if (with_control := _with_control(group))]
     without = len(groups) - len(controlled)
     scope = f"{without} scenario(s) left out: the control is not both present and absent" if rows and without else note
-    targets = [intervals.piece([r.difference for r in group], [1.0] * len(group), [r.cluster for r in group]) for group in groups]
+    targets = [intervals.piece([(row.difference, 1.0, row.cluster) for row in group]) for group in groups]
     return Gap(
         gap=_over_scenarios(targets, note),
         control_gap=_over_scenarios([_contrast(group, net=False) for group in controlled], scope),
@@ -349,8 +349,8 @@ def _why(ledger: Ledger, cases: Sequence[Case]) -> str:
 
 def _with_control(rows: Sequence[Row]) -> list[Row]:
     """The rows that have a control, if it is present in some and absent in others; else none."""
-    known = [row for row in rows if row.control is not None and row.present is not None]
-    return known if {row.present for row in known} == {True, False} else []
+    controlled = [row for row in rows if row.control is not None and row.present is not None]
+    return controlled if {row.present for row in controlled} == {True, False} else []
 
 
 def _contrast(rows: Sequence[Row], *, net: bool) -> Piece:

@@ -20,6 +20,7 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.schema import ScoringFile
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import intervals
+from helmbench_hf.scoring.intervals import Row
 from helmbench_hf.scoring.pairs import Design, Unit
 from helmbench_hf.scoring.scores import (
     Cell,
@@ -38,8 +39,7 @@ from helmbench_hf.tasks.ledger import Ledger, mean
 
 Key = tuple[str, str, str]
 """Factor, level, reference."""
-Seen = tuple[float, float, str]
-"""Difference, weight, cluster."""
+
 Sent = tuple[Case, float]
 """A message that somebody sent, and the credit of the reply."""
 HEADLINE = "headline condition"
@@ -54,7 +54,7 @@ def effects(ledger: Ledger, units: Sequence[Unit], minimum: int) -> tuple[Effect
     """Every level of every factor that occurs in this run."""
     scored = [unit for unit in units if unit.score.value is not None]
     headline = [unit for unit in scored if unit.score.headline]
-    found: dict[Key, list[Seen]] = defaultdict(list)
+    found: dict[Key, list[Row]] = defaultdict(list)
     for key, seen in chain(
         _conditions(scored), _registers(headline), _countries(headline), _notes(headline), _turns(ledger, headline)
     ):
@@ -66,25 +66,26 @@ def effects(ledger: Ledger, units: Sequence[Unit], minimum: int) -> tuple[Effect
     )
 
 
-def _from_enough(seen: Sequence[Seen], minimum: int, what: str = "pairs") -> tuple[Estimate | None, str]:
+def _from_enough(seen: Sequence[Row], minimum: int, what: str = "pairs") -> tuple[Estimate | None, str]:
     if len(seen) < minimum:
         return None, f"{len(seen)} {what}; nothing is printed below {minimum}"
-    values, weights, clusters = zip(*seen, strict=True)
-    return intervals.pooled(values, clusters, weights), ""
+    return intervals.pooled(seen), ""
 
 
-def _seen(unit: Unit, reference: float | None = 0.0) -> Seen:
-    return (unit.score.value or 0.0) - (reference or 0.0), unit.score.weight, unit.score.meaning
+def difference(unit: Unit, reference: Unit | None = None) -> Row:
+    """A scored pair's value, less that of its reference."""
+    less = (reference.score.value or 0.0) if reference else 0.0
+    return (unit.score.value or 0.0) - less, unit.score.weight, unit.score.meaning
 
 
-def _conditions(scored: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
+def _conditions(scored: Sequence[Unit]) -> Iterator[tuple[Key, Row]]:
     """Another condition, same user; safety level where the persona stays, persona where the level stays."""
     headline = {(unit.score.scenario, unit.score.pair, unit.score.user): unit for unit in scored if unit.score.headline}
     for unit in scored:
         reference = headline.get((unit.score.scenario, unit.score.pair, unit.score.user))
         if unit.score.headline or reference is None:
             continue
-        seen, case, base = _seen(unit, reference.score.value), unit.case, reference.case
+        seen, case, base = difference(unit, reference), unit.case, reference.case
         yield ("condition", case.condition, HEADLINE), seen
         if case.persona == base.persona:
             yield ("safety_level", case.safety_level, base.safety_level), seen
@@ -100,23 +101,23 @@ def with_originals(headline: Sequence[Unit]) -> Iterator[tuple[Unit, Unit]]:
             yield unit, original
 
 
-def _registers(headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
+def _registers(headline: Sequence[Unit]) -> Iterator[tuple[Key, Row]]:
     """Register copies by their register, and all together that are not noise."""
     for unit, original in with_originals(headline):
-        seen = _seen(unit, original.score.value)
+        seen = difference(unit, original)
         yield ("register", unit.case.register, original.case.register), seen
         if not unit.case.register.startswith(NOISE):
             yield ("register", ANY_REGISTER, FLUENT), seen
 
 
-def _countries(headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
+def _countries(headline: Sequence[Unit]) -> Iterator[tuple[Key, Row]]:
     """The value of a country case is already a contrast with the other countries."""
     for unit in headline:
         if unit.kind == "resources":
-            yield ("country", unit.case.country or "", "the other countries"), _seen(unit)
+            yield ("country", unit.case.country or "", "the other countries"), difference(unit)
 
 
-def _notes(headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
+def _notes(headline: Sequence[Unit]) -> Iterator[tuple[Key, Row]]:
     """More is remembered of the same person, against the lowest level seen of that person."""
     people: dict[tuple[str, str, str], list[Unit]] = defaultdict(list)
     for unit in headline:
@@ -127,10 +128,10 @@ def _notes(headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
         for unit in seen_of:
             if unit is not lowest:
                 level, reference = f"L{unit.case.notes_level}", f"L{lowest.case.notes_level}"
-                yield ("notes_level", level, reference), _seen(unit, lowest.score.value)
+                yield ("notes_level", level, reference), difference(unit, lowest)
 
 
-def _turns(ledger: Ledger, headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
+def _turns(ledger: Ledger, headline: Sequence[Unit]) -> Iterator[tuple[Key, Row]]:
     """A later graded turn of a scripted conversation against its first one."""
     for unit in headline:
         first_turn, *later_turns = unit.case.grading.turns
@@ -154,7 +155,7 @@ def cells(units: Sequence[Unit], minimum: int) -> tuple[Cell, ...]:
     table = []
     for behavior, condition in sorted(found, key=lambda cell: (cell[0], _natural(cell[1]))):
         inside = found[behavior, condition]
-        case, enough = inside[0].case, _from_enough([_seen(unit) for unit in inside], minimum)
+        case, enough = inside[0].case, _from_enough([difference(unit) for unit in inside], minimum)
         table.append(Cell(behavior, condition, case.condition_slug, case.safety_level, len(inside), *enough))
     return tuple(table)
 
@@ -187,7 +188,7 @@ def demographics(rows: Sequence[Sent], benchmark: Benchmark, minimum: int) -> tu
     by_message: dict[str, list[Sent]] = defaultdict(list)
     for case, credit in rows:
         by_message[message_of(case)].append((case, credit))
-    found: dict[str, list[Seen]] = defaultdict(list)
+    found: dict[str, list[Row]] = defaultdict(list)
     for senders in by_message.values():
         total = sum(credit for _, credit in senders)
         for case, credit in senders if len(senders) > 1 else ():

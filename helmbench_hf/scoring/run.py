@@ -134,15 +134,15 @@ def _headline(overall: Group, states: Sequence[FloorState], benchmark: Benchmark
 
 
 def _provenance(ledger: Ledger, benchmark: Benchmark, design: str, content_sha256: str, rubric: Mapping[str, str]) -> Provenance:
-    parts = authored(benchmark)
+    content = authored(benchmark)
     return Provenance(
         benchmark=benchmark.file.name,
-        benchmark_version=parts["dataset"].version,
-        dataset_sha256=parts["dataset"].sha256,
-        criteria_version=parts["criteria"].version,
-        criteria_sha256=parts["criteria"].sha256,
-        scoring_version=parts["scoring"].version,
-        scoring_sha256=parts["scoring"].sha256,
+        benchmark_version=content["dataset"].version,
+        dataset_sha256=content["dataset"].sha256,
+        criteria_version=content["criteria"].version,
+        criteria_sha256=content["criteria"].sha256,
+        scoring_version=content["scoring"].version,
+        scoring_sha256=content["scoring"].sha256,
         numbers_sha256=NUMBERS_SHA256,
         rubric_version=rubric.get("version", ""),
         rubric_sha256=rubric.get("sha256", ""),

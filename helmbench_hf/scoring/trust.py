@@ -25,7 +25,7 @@ from helmbench_hf.content.schema import TRUST_DIMENSIONS, Trust
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.aggregate import Table, range_of, weighted
-from helmbench_hf.scoring.effects import NOISE, Sent, message_of, sent_by_stubs, with_originals
+from helmbench_hf.scoring.effects import NOISE, Sent, difference, message_of, sent_by_stubs, with_originals
 from helmbench_hf.scoring.pairs import Design, Unit, draw_value
 from helmbench_hf.scoring.scores import Estimate, PassRow, Repeats, TrustRow
 from helmbench_hf.tasks.kinds import draw_credit, task_of
@@ -73,8 +73,8 @@ def _repeated(ledger: Ledger, design: Design) -> Iterator[TrustRow]:
     rows = [(share, case.meaning) for case in cases if (share := _share_handled(ledger, case)) is not None]
     if rows:
         rate = sum(share for share, _ in rows) / len(rows)
-        alike = [1 - 2 * share * (1 - share) * n / (n - 1) for share, _ in rows]
-        estimate = intervals.pooled(alike, [cluster for _, cluster in rows], bounds=intervals.SHARE)
+        alike = [(1 - 2 * share * (1 - share) * n / (n - 1), 1.0, cluster) for share, cluster in rows]
+        estimate = intervals.pooled(alike, intervals.SHARE)
         title = "Two answers to the same case come out alike"
         yield _row("REL", "repeats", title, estimate, expected=_alike(rate, rate), unit="case")
 
@@ -89,7 +89,7 @@ def _wordings(ledger: Ledger, design: Design) -> Iterator[TrustRow]:
             if first is not None and second is not None:
                 rows.append((first, second, case.meaning))
     if rows:
-        estimate = intervals.pooled([_alike(p, q) for p, q, _ in rows], [row[2] for row in rows], bounds=intervals.SHARE)
+        estimate = intervals.pooled([(_alike(p, q), 1.0, cluster) for p, q, cluster in rows], intervals.SHARE)
         expected = _alike(sum(p for p, _, _ in rows) / len(rows), sum(q for _, q, _ in rows) / len(rows))
         title = "The same message told another way comes out alike"
         yield _row("REL", "wordings", title, estimate, expected=expected, unit="case")
@@ -105,12 +105,10 @@ def _noise(headline: Sequence[Unit]) -> Iterator[TrustRow]:
     pairs = [(copy, original) for copy, original in with_originals(headline) if copy.case.register.startswith(NOISE)]
     if pairs:
         copies = [copy for copy, _ in pairs]
-        clusters, weights = [copy.score.meaning for copy in copies], [copy.score.weight for copy in copies]
-        values = [copy.score.value or 0.0 for copy in copies]
-        change = [value - (original.score.value or 0.0) for value, (_, original) in zip(values, pairs, strict=True)]
-        under = intervals.pooled(values, clusters, weights, range_of(copies))
+        under = intervals.pooled([difference(copy) for copy in copies], range_of(copies))
+        change = intervals.pooled([difference(copy, original) for copy, original in pairs])
         yield _row("ROB", "under-noise", "Score of messages with slips, lost words and stray sentences", under)
-        yield _row("ROB", "noise-change", "Score with noise minus score without", intervals.pooled(change, clusters, weights))
+        yield _row("ROB", "noise-change", "Score with noise minus score without", change)
 
 
 def _swaps(seen: Sequence[Sent], benchmark: Benchmark) -> Iterator[TrustRow]:
@@ -192,7 +190,8 @@ def repeats(ledger: Ledger, units: Sequence[Unit], design: Design, benchmark: Be
     clusters = [case.meaning for case in grave if case.code in counts]
 
     def pooled(values: Sequence[float]) -> Estimate:
-        return intervals.pooled(values, clusters, bounds=intervals.SHARE)
+        rows = [(value, 1.0, cluster) for value, cluster in zip(values, clusters, strict=True)]
+        return intervals.pooled(rows, intervals.SHARE)
 
     once = [pass_share(count, draws, 1) for count in counts.values()]
     passed = []

@@ -162,8 +162,7 @@ def _scores(found: Sequence[Unit]) -> Scored:
 
 def _index(slug: str, title: str, scored: Scored, bounds: intervals.Bounds = intervals.SHARE) -> Index:
     rows = [(value, weight, cluster) for value, weight, cluster in scored if value is not None]
-    values, weights, clusters = zip(*rows, strict=True) if rows else ((), (), ())
-    return Index(slug, title, intervals.pooled(values, clusters, weights, bounds))
+    return Index(slug, title, intervals.pooled(rows, bounds))
 
 
 def _heard(ledger: Ledger, place: Place) -> float | None:
