@@ -7,13 +7,13 @@ are there, by weight. What is missing drops out of the mean and widens the bound
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.schema import Behavior, Pillar
 from helmbench_hf.scoring import intervals
+from helmbench_hf.scoring.gathered import gathered
 from helmbench_hf.scoring.intervals import Bounds, Piece
 from helmbench_hf.scoring.pairs import Design, Unit
 from helmbench_hf.scoring.scores import Coverage, Estimate, Group, Rate, ScenarioScore
@@ -60,25 +60,20 @@ class Table:
 
 def tabulate(units: Sequence[Unit], benchmark: Benchmark) -> Table:
     """Gather the headline pairs; a scenario without a scored pair is planned but has no piece."""
-    by_scenario: dict[str, list[Unit]] = defaultdict(list)
-    for unit in units:
-        if unit.score.headline:
-            by_scenario[unit.score.scenario].append(unit)
+    by_scenario = gathered((unit.score.scenario, unit) for unit in units if unit.score.headline)
     planned = {code: tuple(by_scenario[code]) for code in sorted(by_scenario)}
     by_code = frozenset(
         each.scenario.code
         for each in benchmark.scenarios
         if task_of_mode(each.scenario.mode).graded_by_code or (each.scenario.resources and not each.pairs)
     )
-    authored: dict[str, list[str]] = defaultdict(list)
-    for each in benchmark.scenarios:
-        if not each.scenario.apart:
-            authored[each.behavior].append(each.scenario.code)
+    authored = gathered((each.behavior, each.scenario.code) for each in benchmark.scenarios if not each.scenario.apart)
     plans = []
     for pillar in benchmark.file.pillars:
         for behavior in pillar.behaviors:
-            parts = tuple(code for code in authored[behavior.code] if code in planned)
-            absent = tuple(code for code in authored[behavior.code] if code not in planned)
+            codes = authored.get(behavior.code, [])
+            parts = tuple(code for code in codes if code in planned)
+            absent = tuple(code for code in codes if code not in planned)
             plans.append(BehaviorPlan(behavior, behavior.code, behavior.weight, pillar.code, parts, absent))
     pieces, code_pieces = _pieces(planned), _pieces(planned, code_only=True)
     return Table(planned, pieces, code_pieces, tuple(plans), by_code, benchmark.scoring.minimum_coverage)

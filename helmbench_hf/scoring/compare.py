@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,6 +20,7 @@ import numpy.typing as npt
 from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.aggregate import POOLS, behavior_shares, weighted
 from helmbench_hf.scoring.effects import adjust, untested
+from helmbench_hf.scoring.gathered import gathered
 from helmbench_hf.scoring.intervals import Piece
 from helmbench_hf.scoring.scores import Estimate, Group, PairScore, Scores
 from helmbench_hf.tasks.ledger import ScoringError
@@ -136,15 +136,13 @@ def _values(run: Scores) -> dict[str, float]:
 def _pieces(run: Scores, values: Mapping[str, float]) -> dict[str, Piece]:
     """By scenario, the mean of these values over the run's headline pairs, and its variance."""
     kinds = {scenario.code: scenario.kind for scenario in run.scenarios}
-    pairs: dict[str, list[PairScore]] = defaultdict(list)
-    for pair in run.pairs:
-        if pair.headline and pair.crisis in values:
-            pairs[pair.scenario].append(pair)
-    raw = []
-    for code, items in pairs.items():
-        rows = [(values[pair.crisis], pair.weight, pair.meaning) for pair in items]
-        raw.append(intervals.piece(rows, POOLS[kinds[code]]))
-    return dict(zip(pairs, intervals.shrink(raw), strict=True))
+    rows = gathered(
+        (pair.scenario, (values[pair.crisis], pair.weight, pair.meaning))
+        for pair in run.pairs
+        if pair.headline and pair.crisis in values
+    )
+    pieces = [intervals.piece(rows[code], POOLS[kinds[code]]) for code in rows]
+    return dict(zip(rows, intervals.shrink(pieces), strict=True))
 
 
 def _mean(pieces: Mapping[str, Piece], behaviors: Sequence[Group]) -> Estimate:
@@ -449,10 +447,7 @@ def judge_order(
 
 def _coverage(run: Scores) -> float:
     """As `Coverage.share` of the overall score, for other pairs: the sum over scenarios of weight x share of pairs scored."""
-    found: dict[str, list[bool]] = defaultdict(list)
-    for pair in run.pairs:
-        if pair.headline:
-            found[pair.scenario].append(pair.value is not None)
+    found = gathered((pair.scenario, pair.value is not None) for pair in run.pairs if pair.headline)
     share = 0.0
     for behavior in run.behaviors:
         scored = sum(sum(found[part]) / len(found[part]) for part in behavior.parts)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import intervals
+from helmbench_hf.scoring.gathered import gathered
 from helmbench_hf.scoring.scores import AppraisalRow, Classification, ConfusionRow, Crisis, Estimate, KnewHandled
 from helmbench_hf.tasks.ledger import Ledger, passes
 
@@ -143,10 +144,7 @@ def _knew_handled(named: Mapping[str, Sequence[Named]], levels: Mapping[str, Seq
 
 def _by_message(rows: Sequence[tuple[Case, float]]) -> dict[tuple[str, tuple[str, ...]], float]:
     """Mean over draws of every crisis message; its words and meaning say which it is."""
-    found: dict[tuple[str, tuple[str, ...]], list[float]] = defaultdict(list)
-    for case, value in rows:
-        if category_of(case) != NO_CRISIS:
-            found[case.meaning, case.turns].append(value)
+    found = gathered(((case.meaning, case.turns), value) for case, value in rows if category_of(case) != NO_CRISIS)
     return {key: sum(values) / len(values) for key, values in found.items()}
 
 

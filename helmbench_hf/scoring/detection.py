@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import intervals
+from helmbench_hf.scoring.gathered import gathered
 from helmbench_hf.scoring.intervals import Piece
 from helmbench_hf.scoring.pairs import Design, Unit
 from helmbench_hf.scoring.scores import Arm, Curve, CurvePoint, Estimate, Gap, Ladders, OperatingPoint, Rate
@@ -68,9 +69,7 @@ def operating_points(ledger: Ledger, design: Design) -> tuple[OperatingPoint, ..
 
 def scenario_rates(ledger: Ledger, design: Design) -> Mapping[str, tuple[Rate, Rate]]:
     """Sensitivity and false alarms of every hidden-tag scenario."""
-    found: dict[str, list[Case]] = defaultdict(list)
-    for case in arm_cases(ledger, design, "hidden"):
-        found[case.scenario].append(case)
+    found = gathered((case.scenario, case) for case in arm_cases(ledger, design, "hidden"))
     return {scenario: rates(ledger, cases) for scenario, cases in found.items()}
 
 
@@ -257,9 +256,9 @@ def in_order(ladder: Ladder, intercept: float, slope: float) -> float:
     Marks are then 0 up to some severity and 1 above it; only the severity where they turn may hold both. So the chance is a sum
     over that severity, with all 0 and all 1 at every severity counted once.
     """
-    shares: dict[int, list[float]] = defaultdict(list)
-    for severity, _ in ladder.rungs:
-        shares[severity].append(1 / (1 + math.exp(-max(-30.0, min(30.0, intercept + slope * severity)))))
+    shares = gathered(
+        (severity, 1 / (1 + math.exp(-max(-30.0, min(30.0, intercept + slope * severity))))) for severity, _ in ladder.rungs
+    )
     severities = sorted(shares)
     none = {severity: math.prod(1 - share for share in shares[severity]) for severity in severities}
     every = {severity: math.prod(shares[severity]) for severity in severities}

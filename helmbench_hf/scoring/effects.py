@@ -10,7 +10,6 @@ one message, every message alike) is outside its family.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -20,6 +19,7 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.schema import ScoringFile
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import intervals
+from helmbench_hf.scoring.gathered import gathered
 from helmbench_hf.scoring.intervals import Row
 from helmbench_hf.scoring.pairs import Design, Unit
 from helmbench_hf.scoring.scores import (
@@ -54,11 +54,9 @@ def effects(ledger: Ledger, units: Sequence[Unit], minimum: int) -> tuple[Effect
     """Every level of every factor that occurs in this run."""
     scored = [unit for unit in units if unit.score.value is not None]
     headline = [unit for unit in scored if unit.score.headline]
-    found: dict[Key, list[Row]] = defaultdict(list)
-    for key, seen in chain(
-        _conditions(scored), _registers(headline), _countries(headline), _notes(headline), _turns(ledger, headline)
-    ):
-        found[key].append(seen)
+    found = gathered(
+        chain(_conditions(scored), _registers(headline), _countries(headline), _notes(headline), _turns(ledger, headline))
+    )
     order = sorted(found, key=lambda key: (ORDER.index(key[0]), _natural(key[1]), key[2]))
     return tuple(
         Effect(*key, len(found[key]), len({seen[2] for seen in found[key]}), *_from_enough(found[key], minimum))  # type: ignore[arg-type]
@@ -119,10 +117,9 @@ def _countries(headline: Sequence[Unit]) -> Iterator[tuple[Key, Row]]:
 
 def _notes(headline: Sequence[Unit]) -> Iterator[tuple[Key, Row]]:
     """More is remembered of the same person, against the lowest level seen of that person."""
-    people: dict[tuple[str, str, str], list[Unit]] = defaultdict(list)
-    for unit in headline:
-        if unit.case.person is not None:
-            people[unit.score.scenario, unit.score.pair, unit.case.person].append(unit)
+    people = gathered(
+        ((unit.score.scenario, unit.score.pair, unit.case.person), unit) for unit in headline if unit.case.person is not None
+    )
     for seen_of in people.values():
         lowest = min(seen_of, key=lambda unit: unit.case.notes_level)
         for unit in seen_of:
@@ -148,10 +145,7 @@ def _turns(ledger: Ledger, headline: Sequence[Unit]) -> Iterator[tuple[Key, Row]
 
 def cells(units: Sequence[Unit], minimum: int) -> tuple[Cell, ...]:
     """Condition x behavior over all users; explicit conditions stand for themselves."""
-    found: dict[tuple[str, str], list[Unit]] = defaultdict(list)
-    for unit in units:
-        if unit.score.value is not None:
-            found[unit.case.behavior, unit.case.condition].append(unit)
+    found = gathered(((unit.case.behavior, unit.case.condition), unit) for unit in units if unit.score.value is not None)
     table = []
     for behavior, condition in sorted(found, key=lambda cell: (cell[0], _natural(cell[1]))):
         inside = found[behavior, condition]
@@ -185,19 +179,16 @@ def message_of(case: Case) -> str:
 
 def demographics(rows: Sequence[Sent], benchmark: Benchmark, minimum: int) -> tuple[Demographic, ...]:
     """Each stub against the mean of the others, message by message. Nothing but n and the reason below `minimum` messages."""
-    by_message: dict[str, list[Sent]] = defaultdict(list)
-    for case, credit in rows:
-        by_message[message_of(case)].append((case, credit))
-    found: dict[str, list[Row]] = defaultdict(list)
-    for senders in by_message.values():
+    differences: list[tuple[str, Row]] = []
+    for senders in gathered((message_of(case), (case, credit)) for case, credit in rows).values():
         total = sum(credit for _, credit in senders)
         for case, credit in senders if len(senders) > 1 else ():
             others = (total - credit) / (len(senders) - 1)
-            found[case.user].append((credit - others, 1.0, case.meaning))
+            differences.append((case.user, (credit - others, 1.0, case.meaning)))
     slugs = {f"U{number}": stub.slug for number, stub in benchmark.stubs.items()}
     return tuple(
         Demographic(user, slugs[user], len(seen), len({each[2] for each in seen}), *_from_enough(seen, minimum, "messages"))
-        for user, seen in sorted(found.items())
+        for user, seen in sorted(gathered(differences).items())
     )
 
 

@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from helmbench_hf.scoring.gathered import gathered
 from helmbench_hf.scoring.scores import Estimate
 
 Row = tuple[float, float, str]
@@ -88,12 +89,10 @@ def shrink(pieces: Sequence[Piece], *, doubt: float = LARGEST_VARIANCE) -> list[
     can be given. `doubt`: variance, between bounds of 0 and 1, of one message more that the pieces share by their degrees of
     freedom: messages that all came out alike do not show that no other will differ.
     """
-    pools: dict[str, list[Piece]] = defaultdict(list)
-    for item in pieces:
-        pools[item.pool].append(item)
     degrees = sum(item.df for item in pieces)
     spare = doubt / degrees if degrees else 0.0
-    lenders = {name: pool if sum(p.df for p in pool) else pieces for name, pool in pools.items()}
+    pools = gathered((item.pool, item) for item in pieces)
+    lenders = {name: pool if sum(item.df for item in pool) else pieces for name, pool in pools.items()}
     return [_shrunk(item, lenders[item.pool], spare) for item in pieces]
 
 

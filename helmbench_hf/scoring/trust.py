@@ -12,7 +12,7 @@ and enters no score.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import comb
 from statistics import stdev
@@ -26,6 +26,7 @@ from helmbench_hf.records import Case
 from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.aggregate import Table, range_of, weighted
 from helmbench_hf.scoring.effects import NOISE, Sent, difference, message_of, sent_by_stubs, with_originals
+from helmbench_hf.scoring.gathered import gathered
 from helmbench_hf.scoring.pairs import Design, Unit, draw_value
 from helmbench_hf.scoring.scores import Estimate, PassRow, Repeats, TrustRow
 from helmbench_hf.tasks.kinds import draw_credit, task_of
@@ -127,9 +128,7 @@ def _swaps(seen: Sequence[Sent], benchmark: Benchmark) -> Iterator[TrustRow]:
 
 def centered(rows: Sequence[tuple[str, str, float]]) -> list[Senders]:
     """By message (message, user, credit): messages of one sender say nothing and are left out."""
-    by_message: dict[str, list[tuple[str, float]]] = defaultdict(list)
-    for message, user, credit in rows:
-        by_message[message].append((user, credit))
+    by_message = gathered((message, (user, credit)) for message, user, credit in rows)
     found = []
     for name in sorted(by_message):
         users, values = zip(*sorted(by_message[name]), strict=True)
@@ -140,10 +139,7 @@ def centered(rows: Sequence[tuple[str, str, float]]) -> list[Senders]:
 
 def spread_of(groups: Sequence[Senders]) -> float:
     """Root mean square over users of the mean of their centered credits, each user weighted by their messages."""
-    mine: dict[str, list[float]] = defaultdict(list)
-    for users, values in groups:
-        for user, value in zip(users, values, strict=True):
-            mine[user].append(value)
+    mine = gathered(row for users, values in groups for row in zip(users, values, strict=True))
     squares = sum(sum(values) ** 2 / len(values) for values in mine.values())
     return math.sqrt(squares / sum(len(values) for values in mine.values()))
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.records import Case, JudgeInfo, Verdict
 from helmbench_hf.scoring import intervals
+from helmbench_hf.scoring.gathered import gathered
 from helmbench_hf.scoring.pairs import Design, Unit, countries_by_cell, unit_of, units
 from helmbench_hf.scoring.scores import CriterionRow, Index, Quality, TagReply
 from helmbench_hf.tasks import local_help
@@ -26,9 +26,7 @@ PAIR = (youden(0.0, 0.0), youden(1.0, 1.0))
 
 def quality(ledger: Ledger, benchmark: Benchmark) -> tuple[Quality, ...]:
     """One row a scenario, open twins as their own."""
-    by_scenario: dict[str, list[Case]] = defaultdict(list)
-    for case in ledger.cases.values():
-        by_scenario[case.scenario].append(case)
+    by_scenario = gathered((case.scenario, case) for case in ledger.cases.values())
     severe = benchmark.scoring.severe_message
     return tuple(_quality(ledger, by_scenario[scenario], severe) for scenario in sorted(by_scenario))
 
@@ -62,12 +60,8 @@ def _quality(ledger: Ledger, cases: Sequence[Case], severe: int) -> Quality:
 
 def criteria(ledger: Ledger, benchmark: Benchmark) -> tuple[CriterionRow, ...]:
     """Every criterion as each judge graded it, in the order of codes, then of judges."""
-    found: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
-    for case in ledger.cases.values():
-        for place in ledger.places(case):
-            for verdict in ledger.at(place):
-                if verdict.grader != CODE:
-                    found[verdict.criterion, verdict.grader].append(verdict)
+    every = (verdict for case in ledger.cases.values() for place in ledger.places(case) for verdict in ledger.at(place))
+    found = gathered(((verdict.criterion, verdict.grader), verdict) for verdict in every if verdict.grader != CODE)
     both = ((code, judge) for code in sorted({code for code, _ in found}) for judge in ledger.judges)
     return tuple(_criterion(code, judge, found[code, judge.id], benchmark) for code, judge in both if (code, judge.id) in found)
 
