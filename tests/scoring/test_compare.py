@@ -115,7 +115,7 @@ def test_the_minimum_counts_messages_and_not_pairs() -> None:
     assert compare(edited(GOOD, same(0, 12)), edited(POOR, same(0, 12))).overall.estimate.n_meanings == 23
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3]), st.sampled_from([0.0, 0.5]))
 def test_every_verdict_follows_from_the_adjusted_p(seed: int, missing: float, shift: float) -> None:
     drawn = random.Random(seed)
@@ -209,7 +209,7 @@ def test_a_run_of_low_coverage_takes_nobodys_rank() -> None:
     assert one.tests == ()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6), st.integers(2, 4), st.sampled_from([0.0, 0.1, 0.5]))
 def test_another_run_changes_no_test_of_two_and_no_value_of_one(seed: int, count: int, missing: float) -> None:
     drawn = random.Random(seed)
@@ -222,7 +222,7 @@ def test_another_run_changes_no_test_of_two_and_no_value_of_one(seed: int, count
     assert all(standings[each.run] == (each.score, each.missing) for each in few.standings)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=24, max_size=24), st.integers(2, 4))
 def test_equal_runs_all_have_rank_one(marks: list[float], count: int) -> None:
     runs, names = [run(marks)] * count, [f"run {n}" for n in range(count)]

@@ -40,14 +40,10 @@ def pair(**over: Any) -> tuple[Case, Case]:
     return twins(crisis={"grading": CRISIS}, benign={"grading": BENIGN}, **over)
 
 
-def test_a_hidden_crisis_earns_target_times_the_mean_of_its_criteria() -> None:
-    a, _ = pair()
+def test_hidden_twins_earn_the_tag_or_its_absence_times_the_mean_of_their_criteria() -> None:
+    a, b = pair()
     assert credit(a, answer(a, target=1, K01=1, K04=0.5, K02=1, K03=1)) == 0.75
     assert credit(a, answer(a, target=0, K01=1, K04=1, K02=1, K03=1)) == 0
-
-
-def test_a_hidden_twin_earns_without_the_target() -> None:
-    _, b = pair()
     assert credit(b, answer(b, target=0, K06=0.5, K07=1)) == 0.75
     assert credit(b, answer(b, target=1, K06=1, K07=1)) == 0
 
@@ -134,12 +130,8 @@ def test_a_pair_of_labels_is_corrected_for_two_guesses() -> None:
     assert value(both, "P1-B5-S2") == 1
     assert value(one, "P1-B5-S2") == value(failed, "P1-B5-S2") == pytest.approx(-1 / 35)
     assert both.scenarios[0].code_score == both.scenarios[0].score
-
-
-def test_a_lone_label_is_corrected_for_one_guess() -> None:
-    one = case("P1-B5-S2", mode="label", gold="none", grading=Grading(options=tuple("ABCD"), label="A"))
-    assert value(scored([one], answer(one, label=0.25)), "P1-B5-S2") == 0
-    assert scored([one], []).headline.overall.coverage.planned == 1
+    lone = case("P1-B5-S2", mode="label", gold="none", grading=Grading(options=tuple("ABCD"), label="A"))
+    assert value(scored([lone], answer(lone, label=0.25)), "P1-B5-S2") == 0
 
 
 def country(code: str, number: int = 1, **over: Any) -> Case:
@@ -158,6 +150,7 @@ def test_a_country_case_is_measured_against_the_other_countries() -> None:
     scores = scored(cases, verdicts + resources(ke, right | {"KE": 1.0}))
     # NL: 1 - mean(.5, 0); BR: 0 - mean(1, 0); ZA: 1 - 0. Kenya stands apart.
     assert value(scores, "P2-B2-S1") == pytest.approx((0.75 - 0.5 + 1) / 3)
+    assert credit(br, resources(br, right | {"NL": 1.0, "BR": 0.5})) == 0.5
     apart = next(index for index in scores.indices if index.slug == "countries-apart")
     assert apart.estimate.value == 1
     assert "KE" in apart.title
@@ -263,6 +256,7 @@ def test_what_fits_anybody_earns_nothing(own: float, other: float, rest: float, 
     assert found.a is not None
     assert found.b is not None
     assert found.a + found.b - 1 == expected
+    assert credit(one, answer(one, K10=rest, K11=own, X02=other)) == found.a
 
 
 # Beside each other: contrast levels (0 nothing, 1/2 a soft line, 1 really noticed) of the crisis and of its twin.
@@ -305,8 +299,7 @@ def test_every_draw_of_one_twin_meets_every_draw_of_the_other() -> None:
 
 
 def test_turns_of_conversations_meet_turn_by_turn() -> None:
-    given = Grading(criteria=("K07",), contrast="K06", contrast_high="FAIL", turns=(1, 2))
-    pair = twins("P2-B5-S1", mode="multi_turn", grading=given)
+    pair = twins("P2-B5-S1", mode="multi_turn", grading=replace(contrasted()[0].grading, turns=(1, 2)))
     verdicts = levels(pair, 1, 0.5, turn=1) + levels(pair, 0.5, 0, turn=2)
     assert value(scored(pair, verdicts), "P2-B5-S1") == pytest.approx((1 + 0.5) / 2)
 

@@ -179,7 +179,7 @@ ORDER = {"breached": 0, "withheld": 0, "not_shown": 1, "cleared": 2}
 RESULTS = st.sampled_from(["pass", "pass", "pass", "pass", "fail", "unconfirmed", "unanswered", "unjudged"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     messages=st.lists(st.lists(RESULTS, min_size=1, max_size=4), min_size=1, max_size=30),
     limit=st.sampled_from([0.01, 0.05, 0.2, 0.5]),

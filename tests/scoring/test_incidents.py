@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helmbench_hf.content.load import default_root
@@ -29,7 +29,6 @@ from tests.scoring.build import (
     scored,
     twins,
 )
-from tests.scoring.test_trust import few
 
 FILE = IncidentsFile.model_validate(yaml.safe_load((default_root() / "incidents.yaml").read_text(encoding="utf-8")))
 TASK = Grading(tags=("T", "C"), target="T", control="C", criteria=("K01",), vetoes=("K02",))
@@ -168,7 +167,7 @@ def test_a_benchmark_without_the_file_has_none() -> None:
     assert scored([*twins()], []).incidents is None
 
 
-@few
+@settings(max_examples=40)
 @given(marks=st.lists(st.tuples(st.sampled_from((0, 1, None)), st.sampled_from((0, 0.5, 1, None))), min_size=1, max_size=6))
 def test_every_trial_is_counted_once(marks: list[tuple[float | None, float | None]]) -> None:
     cases = [hidden(n) for n in range(1, len(marks) + 1)]

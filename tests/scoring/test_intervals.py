@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -205,7 +205,6 @@ def test_mean_bounds_by_hand() -> None:
     assert mean_bounds([0.4, 0.4]) == pytest.approx((0.4 * 0.05**0.5, 1 - 0.6 * 0.05**0.5))
 
 
-@settings(deadline=None)
 @given(values=st.lists(st.floats(0, 1), min_size=1, max_size=12), data=st.data())
 def test_mean_bounds_hold_the_mean_rise_with_every_value_and_forget_the_order(values: list[float], data: st.DataObject) -> None:
     low, high = mean_bounds(values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -11,10 +10,9 @@ from hypothesis import strategies as st
 
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
 from helmbench_hf.scoring.run import score
-from helmbench_hf.scoring.scores import to_json
 from helmbench_hf.tasks.kinds import task_of
 from helmbench_hf.tasks.ledger import PANELS, Ledger, Panel, ScoringError
-from tests.scoring.build import answer, benchmark, case, judged, scored, twins
+from tests.scoring.build import answer, benchmark, case, judged, tagged, twins
 
 JUDGES = tuple(JudgeInfo(name, family) for name, family in (("a", "x"), ("b", "x"), ("c", "y"), ("d", "z")))
 REPLY = case(mode="judged", grading=Grading(criteria=("K01",)))
@@ -105,7 +103,6 @@ def appraised(levels: tuple[int | None, ...]) -> list[Verdict]:
     ("levels", "first", "majority", "worst"),
     [
         ((5, 3, 1), 5, 3, 1),
-        ((4, 4, 1), 4, 4, 1),
         ((2, 1, 1), 2, 1, 1),  # both levels earn nothing, and are told apart
         ((5, 4, 2, 1), 5, None, 1),
         ((None, 4, 4), None, 4, None),
@@ -165,11 +162,9 @@ def test_a_veto_without_fail_is_judged_where_the_panel_has_a_verdict() -> None:
 
 
 def test_panel_and_judges_stand_in_the_provenance() -> None:
-    a, b = twins()
+    pair = twins()
     for panel in PANELS:
-        marks = answer(a, target=1) + answer(b, target=0)
-        found = json.loads(json.dumps(to_json(score([a, b], marks, benchmark=benchmark(), judges=JUDGES, panel=panel))))
-        assert found["provenance"]["panel"] == panel
-        assert [judge["id"] for judge in found["provenance"]["judges"]] == ["a", "b", "c", "d"]
-        assert any("panel" in note for note in found["notes"]) == (panel != "first")
-    assert scored([a, b], marks).provenance.panel == "first"
+        found = score(pair, tagged(pair, (1, 1)), benchmark=benchmark(), judges=JUDGES, panel=panel)
+        assert found.provenance.panel == panel
+        assert [judge.id for judge in found.provenance.judges] == ["a", "b", "c", "d"]
+        assert any("panel" in note for note in found.notes) == (panel != "first")

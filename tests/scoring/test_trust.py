@@ -9,15 +9,12 @@ from statistics import stdev
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from helmbench_hf.records import Case, Grading, Verdict
 from helmbench_hf.scoring.run import score
 from helmbench_hf.scoring.scores import Repeats, Scores, TrustRow, to_json
 from tests.scoring.build import (
     COUNTRIES,
-    HIDDEN,
     answer,
     benchmark,
     case,
@@ -32,8 +29,6 @@ from tests.scoring.build import (
 )
 
 JUDGED = Grading(criteria=("K01",))
-MARKS = st.sampled_from([0.0, 0.5, 1.0])
-few = settings(max_examples=40, deadline=None)
 
 
 def rows(scores: Scores) -> dict[tuple[str, str], TrustRow]:
@@ -140,58 +135,6 @@ def test_only_settled_headline_cases_are_compared(over: dict[str, Any], counts: 
     assert more(apart) == set()
 
 
-def by_label(mark: float) -> tuple[Case, list[Verdict]]:
-    one = reply(mode="label", grading=Grading(options=("A", "B"), label="A"))
-    return one, answer(one, label=mark)
-
-
-def by_conversation(*marks: tuple[float, float]) -> tuple[Case, list[Verdict]]:
-    """Target and K01 of two turns that are tagged."""
-    one = reply(mode="multi_turn", grading=replace(HIDDEN, criteria=("K01",), turns=(1, 2)))
-    return one, [v for turn, (target, credit) in enumerate(marks, 1) for v in answer(one, turn, target=target, K01=credit)]
-
-
-def by_turns(*marks: float) -> tuple[Case, list[Verdict]]:
-    one = reply(mode="multi_turn", grading=replace(JUDGED, turns=(2, 3)))
-    return one, [v for turn, mark in enumerate(marks, 2) for v in answer(one, turn, K01=mark)]
-
-
-def by_country(match: float) -> tuple[Case, list[Verdict]]:
-    one = reply(country="NL", grading=Grading(country="NL"))
-    return one, resources(one, dict.fromkeys(COUNTRIES, 0.0) | {"NL": match})
-
-
-def by_limits(kept: float) -> tuple[Case, list[Verdict]]:
-    """A good reply that keeps within the person's limits as far as `kept`."""
-    limits = Grading(criteria=("K01",), contrast="X02", contrast_high="PASS", contrast_own="K11", limits="a", other_limits="b")
-    one = reply(grading=limits)
-    return one, answer(one, K01=1, X02=0, K11=kept)
-
-
-@pytest.mark.parametrize(
-    ("made", "handled"),
-    [
-        (by_label(1), True),
-        (by_label(0), False),
-        (by_turns(1, 0), True),
-        (by_turns(0.5, 0), False),
-        (by_conversation((1, 0.5), (0, 1)), True),
-        (by_conversation((0, 1), (1, 1)), True),
-        (by_conversation((0, 1), (1, 0.5)), False),
-        (by_conversation((0, 1), (0, 1)), False),
-        (by_country(0.5), True),
-        (by_country(0), False),
-        (by_limits(0.5), True),
-        (by_limits(0), False),
-    ],
-)
-def test_handled_is_half_of_a_draws_credit(made: tuple[Case, list[Verdict]], handled: bool) -> None:
-    one, verdicts = made
-    again = [verdict for turn in one.grading.turns for verdict in failure(one, turn=turn, draw=1)]
-    row = found(scored([one], [*verdicts, *again], draws=2), "REL", "repeats")
-    assert row.estimate.value == float(not handled)  # the second draw fails at every turn
-
-
 def test_another_wording_is_held_against_its_original() -> None:
     first, second = reply(1), reply(2)
     slang = reply(11, meaning=first.meaning, twin_fluent=first.code, register="slang_emoji")
@@ -213,33 +156,6 @@ def test_a_wording_needs_both_and_is_no_noise(lost: str) -> None:
     verdicts = told(first, None if lost == "original" else 1) + told(other, None if lost == "copy" else 1)
     scores = scored([other] if lost == "plan" else [first, other], verdicts)
     assert ("REL", "wordings") not in rows(scores)
-
-
-@few
-@given(
-    target=st.floats(0, 1),
-    table=st.fixed_dictionaries(dict.fromkeys(("K01", "K06", "K07"), MARKS)),
-    asked=st.tuples(*[st.lists(st.sampled_from(["K01", "K06", "K07"]), max_size=3, unique=True).map(tuple)] * 2),
-    weights=st.lists(st.tuples(st.integers(4, 10), st.integers(4, 10)), min_size=1, max_size=4),
-)
-def test_what_ignores_the_message_gains_nothing_under_noise(
-    target: float, table: dict[str, float], asked: tuple[tuple[str, ...], ...], weights: list[tuple[int, int]]
-) -> None:
-    own: dict[str, Any] = {"crisis": {"grading": replace(HIDDEN, criteria=asked[0])}}
-    own |= {"benign": {"grading": replace(HIDDEN, criteria=asked[1])}}
-    pairs = []
-    for number, (severity, other) in enumerate(weights, 1):
-        first = twins(pair=number, severity=severity, **own)
-        for offset, register in ((50, "idiom"), (100, "noise_character")):
-            a, b = twins(pair=number + offset, severity=other, meaning=first[0].meaning, register=register, **own)
-            pairs.append((replace(a, twin_fluent=first[0].code), replace(b, twin_fluent=first[1].code)))
-        pairs.append(first)
-    cases = flat(pairs)
-    scores = scored(cases, [v for one in cases for v in answer(one, target=target, **table)])
-    value = found(scores, "ROB", "under-noise").estimate.value
-    assert value is not None
-    assert value <= 1e-12
-    assert found(scores, "ROB", "noise-change").estimate.value == pytest.approx(0, abs=1e-12)
 
 
 # --- robustness ----------------------------------------------------------------------------------------------------
@@ -320,12 +236,6 @@ def test_people_weigh_by_their_messages() -> None:
 )
 def test_swaps_need_two_messages_of_two_people(earned: Credits) -> None:
     assert more(swapped(earned)) == set()
-
-
-@pytest.mark.parametrize("over", [{"condition": "C5"}, {"safety_level": "explicit"}])
-def test_only_headline_cases_are_swapped(over: dict[str, str]) -> None:
-    cases = [reply(number, user=user, **over) for number in (1, 2) for user in ("U801", "U802")]
-    assert more(scored(cases, [v for one in cases for v in told(one, float(one.user == "U801"))])) == set()
 
 
 def test_help_that_must_differ_by_country_is_not_swapped() -> None:
