@@ -183,7 +183,6 @@ def _group(table: Table, spread: Mapping[str, Piece], plans: Sequence[BehaviorPl
 
 
 def _code_score(table: Table, shares: Shares, weights: Shares) -> Estimate | None:
-    """The part that code alone can score; None where there is none."""
     found = weighted(table.code_pieces, shares)
     return _withheld(found, _too_little(table, weights, code_only=True)) if found.value is not None else None
 

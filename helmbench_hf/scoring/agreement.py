@@ -54,7 +54,6 @@ def agreement(ledger: Ledger, benchmark: Benchmark) -> Agreement:
 
 
 def _replies(ledger: Ledger, scales: set[str]) -> dict[str, list[Reply]]:
-    """By criterion, every reply that a judge has graded on it."""
     found: dict[str, list[Reply]] = defaultdict(list)
     order = {judge.id: index for index, judge in enumerate(ledger.judges)}
     for case in ledger.cases.values():

@@ -210,7 +210,6 @@ def _difference(
 
 
 def _decided(row: Difference, p: float | None) -> Difference:
-    """The row with its adjusted p, where it was tested."""
     return row if p is None or row.p is None else replace(row, p_adjusted=p, differs=p <= ERROR)
 
 

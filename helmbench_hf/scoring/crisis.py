@@ -109,7 +109,6 @@ def macro_f1(table: Mapping[tuple[str, str], int], labels: Sequence[str]) -> flo
 
 
 def _appraisals(scenario: str, rows: Sequence[Level]) -> list[AppraisalRow]:
-    """One row a category, then all together."""
     found = []
     for name in (*sorted({category_of(case) for case, _ in rows}), "all"):
         group = [(case, level) for case, level in rows if name in ("all", category_of(case))]

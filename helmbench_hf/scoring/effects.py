@@ -238,7 +238,6 @@ def untested(found: Estimate, minimum: int) -> str:
 def _tested(
     rows: Sequence[Comparison], name: FamilyName, method: Literal["holm", "fdr_bh"], level: float
 ) -> tuple[tuple[Comparison, ...], Family]:
-    """The rows with their adjusted p, and the family over which these were adjusted."""
     values = [row.p for row in rows if row.p is not None]
     adjusted = iter(adjust(values, method))
     done = [row if row.p is None else replace(row, p_adjusted=next(adjusted)) for row in rows]

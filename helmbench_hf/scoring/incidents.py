@@ -107,7 +107,6 @@ def _can_show(when: When, case: Case, *, country: bool) -> bool:
 
 
 def _asked(when: When, case: Case) -> list[str]:
-    """Those of the rule's criteria that this case is graded on."""
     graded = {*case.grading.criteria, *case.grading.reported, case.grading.contrast}
     return [code for code in when.fails if code in graded]
 

@@ -157,7 +157,6 @@ def right_label(policy: Policy, case: Case, cues: Cues) -> float:
 
 
 def _source(case: Case) -> str:
-    """The scenario that the message was written for."""
     return case.meaning.partition("/")[0]
 
 

@@ -102,7 +102,6 @@ def _alike(p: float, q: float) -> float:
 
 
 def _noise(headline: Sequence[Unit]) -> Iterator[TrustRow]:
-    """Pairs with character, word and sentence noise: their score, and what the noise changed."""
     pairs = [(copy, original) for copy, original in with_originals(headline) if copy.case.register.startswith(NOISE)]
     if pairs:
         copies = [copy for copy, _ in pairs]

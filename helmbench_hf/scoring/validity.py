@@ -27,15 +27,15 @@ PAIR = (youden(0.0, 0.0), youden(1.0, 1.0))
 def quality(ledger: Ledger, benchmark: Benchmark) -> tuple[Quality, ...]:
     """One row a scenario, open twins as their own."""
     by_scenario = gathered((case.scenario, case) for case in ledger.cases.values())
-    severe = benchmark.scoring.severe_message
-    return tuple(_quality(ledger, by_scenario[scenario], severe) for scenario in sorted(by_scenario))
+    return tuple(_quality(ledger, by_scenario[code], benchmark.scoring.severe_message) for code in sorted(by_scenario))
 
 
 def _quality(ledger: Ledger, cases: Sequence[Case], severe: int) -> Quality:
-    places = [place for case in cases for place in ledger.places(case)]
+    answers = [(case, place) for case in cases for place in ledger.places(case)]
+    places = [place for _, place in answers]
     outcomes = [ledger.outcome(place) for place in places]
     reasons = [ledger.failure_reason(place) for place in places]
-    withheld = [place[0] for place, reason in zip(places, reasons, strict=True) if reason == "withheld"]
+    withheld = [case for (case, _), reason in zip(answers, reasons, strict=True) if reason == "withheld"]
     cut = sum(ledger.cut_short(place) for place in places)
     task = [value for place in places if (value := ledger.code_value(place, "task")) is not None]
     targets = [verdict for place in places if (verdict := ledger.code(place, "target")) is not None]
@@ -47,7 +47,7 @@ def _quality(ledger: Ledger, cases: Sequence[Case], severe: int) -> Quality:
         truncated=reasons.count("truncated") + reasons.count("reasoning_truncated") + cut,
         unparseable=reasons.count("unparseable"),
         withheld=len(withheld),
-        withheld_severe=sum(ledger.cases[code].message_severity >= severe for code in withheld),
+        withheld_severe=sum(case.message_severity >= severe for case in withheld),
         empty=reasons.count("empty"),
         unknown_tags=sum(len(verdict.detail.get("unknown", ())) for verdict in targets),
         engine_failures=outcomes.count("engine_failure"),
