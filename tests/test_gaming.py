@@ -24,7 +24,7 @@ from helmbench_hf.runs.policies import ECHO, answer, answerable
 from helmbench_hf.runs.turns import turn_name
 from helmbench_hf.scoring.cues import cues_of
 from helmbench_hf.scoring.pairs import Unit, design_of, units
-from helmbench_hf.scoring.policies import JUDGES, policy_verdicts, score_policies
+from helmbench_hf.scoring.policies import JUDGES, Graders, score_policies
 from helmbench_hf.scoring.run import score
 from helmbench_hf.scoring.scores import Scores
 from helmbench_hf.tasks.code import code_verdicts
@@ -212,10 +212,10 @@ Credits = Mapping[str, Sequence[Unit]]
 def blind(real_designs: Design, real: Benchmark) -> Credits:
     """What each policy that is blind to the message is expected to earn on each headline pair of core."""
     found, cases = {}, real_designs["core"]
-    design = design_of(real, cases)
+    design, graders = design_of(real, cases), Graders(real.policies, real, matches(real))
     for slug, policy in real.policies.items():
         if policy.message_blind:
-            ledger = Ledger(cases, policy_verdicts(policy, real.policies, cases, real, matches(real)), JUDGES)
+            ledger = Ledger(cases, [*graders.verdicts(policy, cases)], JUDGES)
             found[slug] = [unit for unit in units(ledger, design) if unit.score.headline]
     return found
 

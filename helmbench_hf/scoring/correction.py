@@ -352,10 +352,10 @@ def correct(ledger: Ledger, table: Table, benchmark: Benchmark, calibration: Map
         reason = NO_JUDGE if not judge else PANEL if ledger.panel != "first" else NO_CHECK
         return Corrections(table, Correction(judge, reason, None, 0, ()), {}, {}, {}, Spread(None, 0))
     spread = spread_of(found.counts for _, found in sorted(calibration.items()))
-    needed = {
-        scenario: {code for unit in units for case in _members(ledger, unit) for code in task_of(case).criteria(case)}
-        for scenario, units in table.units.items()
-    }
+    needed: dict[str, set[str]] = {}
+    for scenario, units in table.units.items():
+        members = [ledger.cases[code] for unit in units for code in (unit.score.crisis, unit.score.benign) if code is not None]
+        needed[scenario] = {code for case in members for code in task_of(case).criteria(case)}
     measured = {}
     for code in sorted(set().union(*needed.values())):
         two = code in benchmark.criteria and benchmark.criteria[code].partial is None
@@ -392,10 +392,6 @@ def notes(found: Correction) -> tuple[str, ...]:
             "The check has replies of one source: how differently the judge errs on other models is not in the interval."
         )
     return tuple(notes)
-
-
-def _members(ledger: Ledger, unit: Unit) -> list[Case]:
-    return [ledger.cases[code] for code in (unit.score.crisis, unit.score.benign) if code is not None]
 
 
 def _criterion_row(code: str, found: Measured, benchmark: Benchmark, calibration: Calibration | None) -> CorrectionRow:

@@ -197,10 +197,10 @@ class Ladder:
 
 def ladders(ledger: Ledger, design: Design, minimum: int) -> tuple[Ladders, ...]:
     """Hidden and open. Below `minimum` rungs, or in one scenario alone, nothing but n and the reason."""
-    return tuple(_ladders(ledger, design, arm, minimum) for arm in ARMS)
+    return tuple(_of_arm(ledger, design, arm, minimum) for arm in ARMS)
 
 
-def _ladders(ledger: Ledger, design: Design, arm: Arm, minimum: int) -> Ladders:
+def _of_arm(ledger: Ledger, design: Design, arm: Arm, minimum: int) -> Ladders:
     found, left_out = _rungs(ledger, design, arm)
     scenarios, rungs = len({ladder.scenario for ladder in found}), sum(len(ladder.rungs) for ladder in found)
     if rungs < minimum or scenarios < 2:

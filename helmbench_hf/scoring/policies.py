@@ -47,13 +47,13 @@ class Expected:
 def score_policies(
     policies: Mapping[str, Policy], cases: Sequence[Case], *, benchmark: Benchmark, resource_match: ResourceMatch
 ) -> dict[str, Expected]:
-    """The expected scores of every policy on these cases, by slug: the numbers of `score` on `policy_verdicts`."""
+    """The expected scores of every policy on these cases, by slug: the numbers of `score` on their verdicts."""
     design = design_of(benchmark, cases)
     headline = [case for case in cases if not task_of(case).asks_openly and design.is_headline(case)]
-    graders = _Graders(policies, benchmark, resource_match)
+    graders = Graders(policies, benchmark, resource_match)
     found = {}
     for slug, policy in policies.items():
-        ledger = Ledger(headline, list(graders.verdicts(policy, headline)), JUDGES)
+        ledger = Ledger(headline, [*graders.verdicts(policy, headline)], JUDGES)
         table = aggregate.tabulate(units(ledger, design), benchmark)
         behaviors = {plan.code: aggregate.value(table.pieces, [plan]) for plan in table.plans}
         sensitivity, false_alarms = rates(ledger, arm_cases(ledger, design, "hidden"))
@@ -67,18 +67,9 @@ def score_policies(
     return found
 
 
-def policy_verdicts(
-    policy: Policy,
-    policies: Mapping[str, Policy],
-    cases: Sequence[Case],
-    benchmark: Benchmark,
-    resource_match: ResourceMatch,
-) -> list[Verdict]:
-    """What graders would say of the policy's answers to these cases, in expectation."""
-    return list(_Graders(policies, benchmark, resource_match).verdicts(policy, cases))
+class Graders:
+    """What graders would say of any policy's answers, in expectation. Learns the cues once."""
 
-
-class _Graders:
     def __init__(self, policies: Mapping[str, Policy], benchmark: Benchmark, resource_match: ResourceMatch) -> None:
         self.policies, self.cues = policies, cues_of(benchmark)
         self.matches: dict[str, dict[str, float]] = {}
@@ -89,6 +80,7 @@ class _Graders:
             self.matches[slug] = {country: float(fits.get(country, 0.0)) for country in benchmark.countries}
 
     def verdicts(self, policy: Policy, cases: Sequence[Case]) -> Iterator[Verdict]:
+        """Of one policy's answers to these cases."""
         for case in cases:
             for turn in case.grading.turns:
                 yield from self._of_turn(policy, case, turn)

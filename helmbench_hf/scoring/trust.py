@@ -193,9 +193,9 @@ def repeats(ledger: Ledger, units: Sequence[Unit], design: Design, benchmark: Be
     for k in range(2, min(draws, LARGEST) + 1):
         every = [pass_share(count, draws, k) for count in counts.values()]
         passed.append(PassRow(k, pooled(every), pooled([one - each for one, each in zip(once, every, strict=True)])))
-    rows = _values_by_draw(ledger, units)
-    reason = "" if rows else "no pair was scored in every answer"
-    return Repeats(draws, severe, pooled(once), tuple(passed), len(grave) - len(counts), _rerun_spread(rows), len(rows), reason)
+    spread, pairs = _rerun_spread(ledger, units)
+    reason = "" if pairs else "no pair was scored in every answer"
+    return Repeats(draws, severe, pooled(once), tuple(passed), len(grave) - len(counts), spread, pairs, reason)
 
 
 def pass_share(handled: int, draws: int, k: int) -> float:
@@ -203,8 +203,8 @@ def pass_share(handled: int, draws: int, k: int) -> float:
     return comb(handled, k) / comb(draws, k)
 
 
-def _values_by_draw(ledger: Ledger, units: Sequence[Unit]) -> list[tuple[float, list[float]]]:
-    """Weight and value, draw by draw, of every headline pair of twins that is scored in every draw."""
+def _rerun_spread(ledger: Ledger, units: Sequence[Unit]) -> tuple[float | None, int]:
+    """Standard deviation (n - 1) over draws of the weighted mean over pairs, and these pairs: scored in every draw."""
     rows = []
     for unit in units:
         if unit.score.headline and unit.score.benign is not None:
@@ -212,10 +212,6 @@ def _values_by_draw(ledger: Ledger, units: Sequence[Unit]) -> list[tuple[float, 
             values = [value for value in found if value is not None]
             if len(values) == ledger.draws:
                 rows.append((unit.score.weight, values))
-    return rows
-
-
-def _rerun_spread(rows: Sequence[tuple[float, Sequence[float]]]) -> float | None:
     total = sum(weight for weight, _ in rows)
-    weighted = [[weight * value / total for value in values] for weight, values in rows]
-    return stdev(map(sum, zip(*weighted, strict=True))) if rows else None
+    parts = [[weight * value / total for value in values] for weight, values in rows]
+    return stdev(map(sum, zip(*parts, strict=True))) if rows else None, len(rows)

@@ -11,7 +11,7 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.schema import Policy
 from helmbench_hf.records import Case, Grading, Verdict
 from helmbench_hf.scoring.cues import Choice, Cues, Half
-from helmbench_hf.scoring.policies import JUDGES, marks, policy_verdicts, right_label, score_policies
+from helmbench_hf.scoring.policies import JUDGES, Graders, marks, right_label, score_policies
 from helmbench_hf.scoring.run import score
 from helmbench_hf.tasks.expand import expand
 from helmbench_hf.tasks.helplines import matches
@@ -58,8 +58,8 @@ def policy(**over: object) -> Policy:
 
 
 def verdicts(one: Policy, *cases: Case, others: tuple[Policy, ...] = ()) -> dict[tuple[str, str], Verdict]:
-    found = policy_verdicts(one, {each.slug: each for each in (one, *others)}, cases, benchmark(), lambda _: {"NL": 1.0})
-    return {(verdict.criterion, verdict.grader): verdict for verdict in found}
+    graders = Graders({each.slug: each for each in (one, *others)}, benchmark(), lambda _: {"NL": 1.0})
+    return {(verdict.criterion, verdict.grader): verdict for verdict in graders.verdicts(one, cases)}
 
 
 @pytest.mark.parametrize(
@@ -170,13 +170,11 @@ def test_every_criterion_that_is_asked_is_used(real: Benchmark) -> None:
 
 
 def test_expected_scores_are_those_of_a_scored_run(real: Benchmark, real_designs: dict[str, list[Case]]) -> None:
-    cases = real_designs["smoke"]
-    slugs = {slug: real.policies[slug] for slug in ("random-tags", "every-helpline", "keyword")}
-    for slug, found in score_policies(real.policies, cases, benchmark=real, resource_match=matches(real)).items():
-        if slug in slugs:
-            verdicts = policy_verdicts(real.policies[slug], real.policies, cases, real, matches(real))
-            whole = score(cases, verdicts, benchmark=real, judges=JUDGES)
-            values = {group.code: group.score.value for group in whole.behaviors if group.score.value is not None}
-            assert {code: found.behaviors[code] for code in values} == pytest.approx(values, abs=1e-12), slug
-            [hidden] = [point for point in whole.operating if point.arm == "hidden"]
-            assert (found.sensitivity, found.false_alarms) == (hidden.sensitivity, hidden.false_alarms), slug
+    cases, graders = real_designs["smoke"], Graders(real.policies, real, matches(real))
+    expected = score_policies(real.policies, cases, benchmark=real, resource_match=matches(real))
+    for slug in ("random-tags", "every-helpline", "keyword"):
+        found, run = expected[slug], score(cases, [*graders.verdicts(real.policies[slug], cases)], benchmark=real, judges=JUDGES)
+        values = {group.code: group.score.value for group in run.behaviors if group.score.value is not None}
+        assert {code: found.behaviors[code] for code in values} == pytest.approx(values, abs=1e-12), slug
+        [hidden] = [point for point in run.operating if point.arm == "hidden"]
+        assert (found.sensitivity, found.false_alarms) == (hidden.sensitivity, hidden.false_alarms), slug
