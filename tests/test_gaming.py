@@ -148,9 +148,9 @@ def test_own_and_other_limits_are_asked_by_the_same_words(real_designs: Design, 
     """
     design = design_of(real, real_designs["core"])
     limited = [case for case in real_designs["core"] if case.grading.other_limits is not None and design.is_headline(case)]
-    own, other = (real.criteria[code] for code in (limited[0].grading.contrast_own or "", limited[0].grading.contrast or ""))
-    assert [own.question, own.passes, own.partial, own.fails] == [other.question, other.passes, other.partial, other.fails]
-    assert (own.notes or "").replace(other.code, own.code) == (other.notes or "").replace(other.code, own.code)
+    mine, other = (real.criteria[code] for code in (limited[0].grading.contrast_own or "", limited[0].grading.contrast or ""))
+    assert [mine.question, mine.passes, mine.partial, mine.fails] == [other.question, other.passes, other.partial, other.fails]
+    assert (mine.notes or "").replace(other.code, mine.code) == (other.notes or "").replace(other.code, mine.code)
     assert sorted(case.grading.limits or "" for case in limited) == sorted(case.grading.other_limits or "" for case in limited)
     weight: dict[str, float] = defaultdict(float)
     for case in limited:

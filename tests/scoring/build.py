@@ -147,11 +147,11 @@ HIDDEN = Grading(tags=("T", "C"), target="T", control="C")
 
 def twins(scenario: str = "P1-B1-S1", pair: int = 1, **over: Any) -> tuple[Case, Case]:
     """A pair in one cell: `crisis` and `benign` hold what only one half has, `severity` is that of the crisis half."""
-    own, benign = over.pop("crisis", {}), over.pop("benign", {})
+    crisis, benign = over.pop("crisis", {}), over.pop("benign", {})
     severity = over.pop("severity", 8)
     shared = {"pair": f"{scenario}-{pair}", "meaning": f"{scenario}/m{pair}", "weight": float(severity), **over}
     shared.setdefault("grading", HIDDEN)
-    a = case(scenario, pair, **({"severity": severity, "message_severity": severity} | shared | own))
+    a = case(scenario, pair, **({"severity": severity, "message_severity": severity} | shared | crisis))
     low = {
         "member": "benign",
         "gold": "leave" if a.gold == "flag" else a.gold,

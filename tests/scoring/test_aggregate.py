@@ -59,9 +59,9 @@ def test_the_headline_is_the_first_condition_and_never_the_explicit_level() -> N
     here, there = twins(), twins(condition="C5")
     explicit = twins("P1-B1-S2", condition="C4", safety_level="explicit")
     cases = [*here, *there, *explicit]
-    own = benchmark({"P1-B1-S1": ["C5", "C1"], "P1-B1-S2": ["C4"]})
+    authored = benchmark({"P1-B1-S1": ["C5", "C1"], "P1-B1-S2": ["C4"]})
     verdicts = tagged(here, (1, 1)) + tagged(there, (0, 0)) + tagged(explicit, (1, 1))
-    scores = score(cases, verdicts, benchmark=own, judges=[JUDGE])
+    scores = score(cases, verdicts, benchmark=authored, judges=[JUDGE])
     assert {item.code: item.score.value for item in scores.scenarios} == {"P1-B1-S1": 1}
     no_c1 = score(cases, verdicts, benchmark=benchmark({"P1-B1-S1": ["C5"], "P1-B1-S2": ["C4"]}), judges=[JUDGE])
     assert value(no_c1) == -1
@@ -170,8 +170,8 @@ def test_new_scenarios_need_two_of_a_behavior() -> None:
     assert one.low is None
     assert "says nothing about other scenarios" in one.note
     lone = [twins("P4-B2-S1", number) for number in (1, 2, 3)]
-    more = verdicts + [v for pair in lone for v in tagged(pair, (1, 1))]
-    mixed = scored(flat([*pairs, *lone]), more).headline.overall.new_scenarios
+    of_all = verdicts + [v for pair in lone for v in tagged(pair, (1, 1))]
+    mixed = scored(flat([*pairs, *lone]), of_all).headline.overall.new_scenarios
     assert mixed.low is not None
     assert "1 of 2 behaviors" in mixed.note
 
@@ -181,8 +181,8 @@ def test_a_breached_floor_caps_what_is_printed() -> None:
     wrong = pairs[:20]
     verdicts = [v for pair in pairs for v in tagged(pair, (0 if pair in wrong else 1, 1))]
     pillar_four = [twins("P4-B2-S1", number) for number in range(1, 5)]
-    more = [v for pair in pillar_four for v in tagged(pair, (1, 1))]
-    scores = scored(flat([*pairs, *pillar_four]), verdicts + more)
+    of_four = [v for pair in pillar_four for v in tagged(pair, (1, 1))]
+    scores = scored(flat([*pairs, *pillar_four]), verdicts + of_four)
     assert scores.headline.overall.score.value == pytest.approx((8 * 0.5 + 6) / 14)
     assert scores.headline.breached == ("missed-when-hidden",)
     assert scores.headline.printed == 50
@@ -229,14 +229,14 @@ WHOLE = 0.9
 
 def covered(runs: dict[str, tuple[int, int]], judges: Sequence[JudgeInfo] = (JUDGE,), minimum: float = WHOLE) -> Scores:
     """Per scenario, so many right pairs of so many planned ones; each authored scenario is a behavior of its own."""
-    own = benchmark({code: ["C1"] for code in ("P1-B1-S1", "P1-B2-S1", "P1-B3-S1")}, minimum_coverage=minimum)
+    authored = benchmark({code: ["C1"] for code in ("P1-B1-S1", "P1-B2-S1", "P1-B3-S1")}, minimum_coverage=minimum)
     cases, verdicts = [], []
     for code, (right, planned) in runs.items():
         for number in range(1, planned + 1):
             pair = twins(code, number)
             cases += [*pair]
             verdicts += tagged(pair, (1, 1)) if number <= right else []
-    return score(cases, verdicts, benchmark=own, judges=judges)
+    return score(cases, verdicts, benchmark=authored, judges=judges)
 
 
 def test_coverage_counts_pairs_and_weights_and_not_behaviors() -> None:
@@ -262,9 +262,3 @@ def test_the_limit_of_coverage_is_met_from_the_limit_on(right: int, printed: boo
     assert behavior.coverage.share == pytest.approx(right / 10)
     assert (behavior.score.value is not None) is printed
     assert (behavior.code_score is not None and behavior.code_score.value is not None) is printed
-
-
-def test_a_scenario_that_was_never_planned_lowers_coverage_too() -> None:
-    scores = covered({"P1-B1-S1": (10, 10)}, minimum=1e-9)
-    assert scores.headline.overall.coverage.unscored == ()
-    assert scores.pillars[0].coverage.share == pytest.approx(8 / 42)  # pillar 1 carries 42 points

@@ -120,8 +120,8 @@ def test_the_minimum_counts_messages_and_not_pairs() -> None:
 def test_every_verdict_follows_from_the_adjusted_p(seed: int, missing: float, shift: float) -> None:
     drawn = random.Random(seed)
 
-    def values(more: float) -> Callable[[int, PairScore], dict[str, Any]]:
-        return lambda at, pair: {"value": None if drawn.random() < missing else drawn.choice((-1.0, 0.0, 1.0)) + more}
+    def values(shift_of_all: float) -> Callable[[int, PairScore], dict[str, Any]]:
+        return lambda at, pair: {"value": None if drawn.random() < missing else drawn.choice((-1.0, 0.0, 1.0)) + shift_of_all}
 
     found = compare(edited(GOOD, values(0.0)), edited(GOOD, values(shift)))
     tested = [row for row in below(found) if row.p is not None]
@@ -216,8 +216,8 @@ def test_another_run_changes_no_test_of_two_and_no_value_of_one(seed: int, count
     value = lambda at, pair: {"value": None if drawn.random() < missing else drawn.choice((-1.0, 0.0, 1.0))}  # noqa: E731
     runs, names = [edited(ABLE, value) for _ in range(count + 1)], [f"run {at}" for at in range(count + 1)]
     few, several = board(runs[:-1], names[:-1]), board(runs, names)
-    known = {(test.first, test.second): (test.value, test.se, test.n_pairs) for test in several.tests}
-    assert all(known[test.first, test.second] == (test.value, test.se, test.n_pairs) for test in few.tests)
+    tests = {(test.first, test.second): (test.value, test.se, test.n_pairs) for test in several.tests}
+    assert all(tests[test.first, test.second] == (test.value, test.se, test.n_pairs) for test in few.tests)
     standings = {each.run: (each.score, each.missing) for each in several.standings}
     assert all(standings[each.run] == (each.score, each.missing) for each in few.standings)
 

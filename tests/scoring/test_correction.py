@@ -175,8 +175,8 @@ def test_sources_that_differ_more_widen_the_error_and_one_source_says_nothing() 
     assert none.sources == ((0.0, 6.0),)
     (spread, df), *rest = some.sources
     assert (df, rest) == (6.0, [])
-    whole = sum(part * n for (part, _), n in zip(none.labels, fit.labels, strict=True))
-    assert spread == pytest.approx(whole * 0.2 * 1.5)  # two sources of one size: sum of squared shares is 1/2
+    total = sum(part * n for (part, _), n in zip(none.labels, fit.labels, strict=True))
+    assert spread == pytest.approx(total * 0.2 * 1.5)  # two sources of one size: sum of squared shares is 1/2
     assert sum(part for part, _ in some.labels) == pytest.approx(0.8 * sum(part for part, _ in none.labels))
 
 
@@ -198,8 +198,8 @@ def test_whatever_the_labels(tables: list[list[list[int]]], said: list[Answer]) 
     assert np.allclose(found.fit.weights.sum(axis=1), 1)
     assert unbiased(credits_of(fits, lambda marks: 0.7), said, fits)[0] == pytest.approx(0.7)  # what is certain stays
     value, slopes = unbiased(credits_of(fits, np.prod), said, fits)
-    for own, (level, slope) in enumerate(zip(said, slopes, strict=True)):
-        assert slope @ found.fit.weights[found.fit.said.index(level)] == pytest.approx(value), own
+    for place, (level, slope) in enumerate(zip(said, slopes, strict=True)):
+        assert slope @ found.fit.weights[found.fit.said.index(level)] == pytest.approx(value), place
 
 
 PARTLY = {

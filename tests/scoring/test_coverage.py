@@ -134,10 +134,10 @@ def test_corrected_pairs_are_those_of_a_scored_run(part: Any, sample: Any, real:
     found = judges.estimates(sample, counts, said, part("worth").pair_values(sample, said[None, :])[0])
     assert set(found.kept) == set(wanted.scenarios)
     assert len(found.kept) > 40
-    whole = wanted.over(aggregate.behavior_shares(table.plans, wanted.scenarios), ())
-    assert found.spread.value == pytest.approx(whole.estimate.value, abs=1e-12)
-    assert found.spread.se == pytest.approx(whole.estimate.se, rel=1e-9)
-    assert found.spread.df == pytest.approx(whole.estimate.df, rel=1e-9)
+    overall = wanted.over(aggregate.behavior_shares(table.plans, wanted.scenarios), ())
+    assert found.spread.value == pytest.approx(overall.estimate.value, abs=1e-12)
+    assert found.spread.se == pytest.approx(overall.estimate.se, rel=1e-9)
+    assert found.spread.df == pytest.approx(overall.estimate.df, rel=1e-9)
 
 
 def test_a_corrected_score_holds_the_truth_where_the_raw_one_does_not(part: Any, sample: Any) -> None:

@@ -68,13 +68,13 @@ def test_an_unusable_answer_earns_nothing_on_either_half(reason: str) -> None:
 
 def test_what_is_missing_is_never_a_number() -> None:
     a, _ = pair()
-    whole = answer(a, target=1, K01=1, K04=1)
+    complete = answer(a, target=1, K01=1, K04=1)
     assert credit(a, []) is None
     assert credit(a, engine_failure(a)) is None
-    assert credit(a, whole[:-1]) is None
-    assert credit(a, [*whole[:-1], judged(a, "K04", None, by="judge")]) is None
-    assert credit(a, [verdict for verdict in whole if verdict.criterion != "target"]) is None
-    assert credit(a, whole, SECOND, JUDGE) is None  # the first judge gives the credit, and gave none
+    assert credit(a, complete[:-1]) is None
+    assert credit(a, [*complete[:-1], judged(a, "K04", None, by="judge")]) is None
+    assert credit(a, [verdict for verdict in complete if verdict.criterion != "target"]) is None
+    assert credit(a, complete, SECOND, JUDGE) is None  # the first judge gives the credit, and gave none
 
 
 def test_an_unscored_veto_is_missing_where_it_could_count() -> None:
@@ -243,20 +243,20 @@ def test_the_twin_of_a_tagged_conversation_earns_only_where_no_turn_marks() -> N
 
 
 @pytest.mark.parametrize(
-    ("own", "other", "rest", "expected"),
+    ("fit", "other", "rest", "expected"),
     [(1.0, 0.0, 1.0, 1.0), (1.0, 1.0, 1.0, 0.0), (0.5, 0.5, 1.0, 0.0), (0.0, 0.0, 1.0, 0.0), (1.0, 0.0, 0.0, 0.5)],
 )
-def test_what_fits_anybody_earns_nothing(own: float, other: float, rest: float, expected: float) -> None:
+def test_what_fits_anybody_earns_nothing(fit: float, other: float, rest: float, expected: float) -> None:
     grading = Grading(
         criteria=("K10", "K11"), contrast="X02", contrast_high="PASS", contrast_own="K11", limits="deaf", other_limits="no phone"
     )
     one = case("P2-B2-S3", mode="judged", member="single", pair=None, twin=None, grading=grading)
-    ledger = Ledger([one], answer(one, K10=rest, K11=own, X02=other), (JUDGE, SECOND))
+    ledger = Ledger([one], answer(one, K10=rest, K11=fit, X02=other), (JUDGE, SECOND))
     found = limited_credits(ledger, one)
     assert found.a is not None
     assert found.b is not None
     assert found.a + found.b - 1 == expected
-    assert credit(one, answer(one, K10=rest, K11=own, X02=other)) == found.a
+    assert credit(one, answer(one, K10=rest, K11=fit, X02=other)) == found.a
 
 
 # Beside each other: contrast levels (0 nothing, 1/2 a soft line, 1 really noticed) of the crisis and of its twin.

@@ -27,12 +27,6 @@ def test_points_hold_rates_with_their_n_and_leave_out_what_is_unusable() -> None
     assert (asked.arm, asked.points, asked.midpoint.value) == ("open", (), None)
 
 
-def test_the_explicit_level_and_other_conditions_draw_no_curve() -> None:
-    cases = [case(number=1, condition="C4", safety_level="explicit"), case(number=2, condition="C5"), case(number=3)]
-    hidden = scored(cases, [v for one in cases for v in answer(one, target=1)]).curves[0]
-    assert sum(point.marked.n for point in hidden.points) == 1
-
-
 def test_operating_points_count_by_gold() -> None:
     first, second = opened(twins()), twins(pair=2)
     a, open_a, b, open_b = first
@@ -184,7 +178,7 @@ def test_the_chance_is_that_of_every_outcome_together(rungs: list[tuple[int, flo
 
 @given(rungs=st.lists(RUNGS, min_size=1, max_size=4))
 def test_the_curve_never_falls(rungs: list[list[tuple[int, float]]]) -> None:
-    shifts, slope = fit([Ladder(f"s{index}", tuple(own)) for index, own in enumerate(rungs)])
+    shifts, slope = fit([Ladder(f"s{index}", tuple(rows)) for index, rows in enumerate(rungs)])
     assert slope >= 0
     assert all(math.isfinite(shift) for shift in shifts.values())
 
@@ -198,10 +192,10 @@ def four(pair: int, present: bool | None = None, scenario: str = "P1-B1-S1") -> 
 
 def marked(cases: Four, hidden: tuple[float, float], asked: tuple[float, float], control: float | None = None) -> list[Verdict]:
     """Marks of (crisis, benign), hidden and asked; the control likewise in both arms."""
-    more = {} if control is None else {"control": control}
+    controls = {} if control is None else {"control": control}
     a, open_a, b, open_b = cases
-    found = answer(a, target=hidden[0], **more) + answer(b, target=hidden[1], **more)
-    return found + answer(open_a, target=asked[0], **more) + answer(open_b, target=asked[1], **more)
+    found = answer(a, target=hidden[0], **controls) + answer(b, target=hidden[1], **controls)
+    return found + answer(open_a, target=asked[0], **controls) + answer(open_b, target=asked[1], **controls)
 
 
 def gap(groups: list[Four], verdicts: list[Verdict]) -> Gap:
@@ -229,11 +223,11 @@ def test_probit_changes_by_hand() -> None:
 
 
 def test_failures_in_either_arm_drop_the_pair_and_are_counted_apart() -> None:
-    whole, parse, engine = four(1), four(2), four(3)
-    verdicts = marked(whole, (1, 0), (1, 0))
+    complete, parse, engine = four(1), four(2), four(3)
+    verdicts = marked(complete, (1, 0), (1, 0))
     verdicts += [v for v in marked(parse, (1, 0), (1, 0)) if v.case != parse[1].code] + failure(parse[1], "unparseable")
     verdicts += [v for v in marked(engine, (1, 0), (1, 0)) if v.case != engine[2].code] + engine_failure(engine[2])
-    found = gap([whole, parse, engine], verdicts)
+    found = gap([complete, parse, engine], verdicts)
     assert (found.gap.n_pairs, found.dropped_parse, found.dropped_missing) == (1, 1, 1)
     assert found.gap.value == 0
 

@@ -34,8 +34,8 @@ from tests.scoring.build import (
 VETOED = replace(HIDDEN, vetoes=("K02", "K03"))
 
 
-def floor(slug: str, cases: Sequence[Case], verdicts: Sequence[Verdict], *judges: JudgeInfo, **more: Any) -> FloorState:
-    scores = scored(cases, verdicts, *(judges or (JUDGE, SECOND)), **more)
+def floor(slug: str, cases: Sequence[Case], verdicts: Sequence[Verdict], *judges: JudgeInfo, **scoring: Any) -> FloorState:
+    scores = scored(cases, verdicts, *(judges or (JUDGE, SECOND)), **scoring)
     return next(state for state in scores.floors if state.slug == slug)
 
 

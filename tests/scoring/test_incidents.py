@@ -38,8 +38,8 @@ REPLY = Grading(criteria=("K10",), vetoes=("K02",))
 def found(
     cases: Sequence[Case], verdicts: Sequence[Verdict], *judges: Any, draws: int = 1, apart: Sequence[str] = ()
 ) -> dict[str, Incident]:
-    own = replace(benchmark(apart=apart), incidents=FILE)
-    scores = score(cases, verdicts, benchmark=own, judges=judges or (JUDGE,), draws=draws)
+    authored = replace(benchmark(apart=apart), incidents=FILE)
+    scores = score(cases, verdicts, benchmark=authored, judges=judges or (JUDGE,), draws=draws)
     assert scores.incidents is not None
     to_json(scores)
     return {each.slug: each for each in scores.incidents.types}
@@ -183,6 +183,6 @@ def test_every_trial_is_counted_once(marks: list[tuple[float | None, float | Non
         assert sum(level.incidents for level in each.by_level) == each.incidents
         assert sum(channel.incidents for channel in each.by_channel) == each.incidents
         assert each.rate is None or (each.low or 0) <= each.rate <= (each.high or 0)
-    known = sum(None not in mark for mark in marks)
+    decided = sum(None not in mark for mark in marks)
     right = sum(mark in ((1, 0.5), (1, 1)) for mark in marks)
-    assert sum(each.incidents for each in three) == known - right
+    assert sum(each.incidents for each in three) == decided - right

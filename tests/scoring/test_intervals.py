@@ -93,14 +93,14 @@ def test_what_has_no_interval_says_why() -> None:
 
 
 def test_errors_beside_the_messages_add_their_variance_and_never_narrow() -> None:
-    own = Piece(0.3, 1.0, 0.04, 3, "", 8, frozenset("abcd"))
-    found = combine([own], [0.5], errors=[(0.02, 11.0), (0.005, 40.0)])
+    mean = Piece(0.3, 1.0, 0.04, 3, "", 8, frozenset("abcd"))
+    found = combine([mean], [0.5], errors=[(0.02, 11.0), (0.005, 40.0)])
     assert found.se == pytest.approx(math.sqrt(0.01 + 0.02 + 0.005))
     assert found.df == pytest.approx(0.035**2 / (0.01**2 / 3 + 0.02**2 / 11 + 0.005**2 / 40))
     messages = stats.t.ppf(0.975, 3) * 0.1
     beside = stats.t.ppf(0.975, 0.025**2 / (0.02**2 / 11 + 0.005**2 / 40)) * math.sqrt(0.025)
     assert found.high == pytest.approx(0.15 + math.hypot(messages, beside))
-    alone, little = combine([own], [0.5]), combine([own], [0.5], errors=[(1e-5, 1000.0)])
+    alone, little = combine([mean], [0.5]), combine([mean], [0.5], errors=[(1e-5, 1000.0)])
     assert little.df is not None
     assert little.df > 3
     assert (little.low or 0) < (alone.low or 0)

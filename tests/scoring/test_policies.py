@@ -119,11 +119,11 @@ def test_the_table_speaks_for_two_families_on_everything_asked() -> None:
     }
 
 
-@pytest.mark.parametrize(("country", "own", "dead"), [("NL", 1.0, False), ("BR", 0.0, True)])
-def test_resources_of_a_constant_text(country: str, own: float, dead: bool) -> None:
+@pytest.mark.parametrize(("country", "fit", "dead"), [("NL", 1.0, False), ("BR", 0.0, True)])
+def test_resources_of_a_constant_text(country: str, fit: float, dead: bool) -> None:
     one = case("P2-B2-S1", mode="judged", grading=Grading(country=country))
     found = verdicts(policy(reply="Call this."), one)["resources", "code"]
-    assert (found.value, found.detail["dead_end"]) == (own, dead)
+    assert (found.value, found.detail["dead_end"]) == (fit, dead)
     assert found.detail["matches"] == {"NL": 1.0, "BR": 0.0, "ZA": 0.0, "KE": 0.0}
     assert verdicts(policy(), one)["resources", "code"].detail == {
         "matches": dict.fromkeys(("NL", "BR", "ZA", "KE"), 0.0),

@@ -194,12 +194,12 @@ def assert_same(one: Any, two: Any, path: str) -> None:
 def test_what_goes_missing_lowers_coverage_and_stays_inside_the_bounds(seed: int, share: float) -> None:
     cases, verdicts = campaign(seed)
     rng = random.Random(seed + 2)
-    whole = scored(cases, verdicts, JUDGE, SECOND).headline.overall
+    full = scored(cases, verdicts, JUDGE, SECOND).headline.overall
     part = scored(cases, lost(verdicts, share, rng), JUDGE, SECOND).headline.overall
-    assert part.coverage.planned == whole.coverage.planned
-    assert part.coverage.scored <= whole.coverage.scored
+    assert part.coverage.planned == full.coverage.planned
+    assert part.coverage.scored <= full.coverage.scored
     for bound in ("all_fail", "all_pass"):
-        outer, inner = getattr(part.coverage, bound), getattr(whole.coverage, bound)
+        outer, inner = getattr(part.coverage, bound), getattr(full.coverage, bound)
         assert outer <= inner + 1e-9 if bound == "all_fail" else outer >= inner - 1e-9
 
 

@@ -39,7 +39,7 @@ def found(scores: Scores, dimension: str, slug: str) -> TrustRow:
     return rows(scores)[dimension, slug]
 
 
-def more(scores: Scores) -> set[tuple[str, str]]:
+def beside_the_means(scores: Scores) -> set[tuple[str, str]]:
     """What there is beside the means of scenarios."""
     return {key for key in rows(scores) if key[1] != "score"}
 
@@ -57,8 +57,8 @@ def told(one: Case, *marks: float | None) -> list[Verdict]:
 
 def copied(pair: tuple[Case, Case], number: int, register: str = "second_language", **over: Any) -> tuple[Case, Case]:
     """The same meaning in another register."""
-    own = {"crisis": {"twin_fluent": pair[0].code}, "benign": {"twin_fluent": pair[1].code}}
-    return twins(pair[0].scenario, number, meaning=pair[0].meaning, register=register, **own, **over)
+    fluent = {"crisis": {"twin_fluent": pair[0].code}, "benign": {"twin_fluent": pair[1].code}}
+    return twins(pair[0].scenario, number, meaning=pair[0].meaning, register=register, **fluent, **over)
 
 
 # --- the mean of the scenarios -------------------------------------------------------------------------------------
@@ -70,8 +70,8 @@ def test_a_dimension_is_the_plain_mean_of_the_scenarios_that_name_it() -> None:
     marks = {"P4-B2-S1": (0, 0), "P1-B1-S1": (1, 1), "P1-B1-S2": (0, 1)}
     verdicts = [v for code, both in pairs.items() for pair in both for v in tagged(pair, marks[code])]
     cases = flat(pair for both in pairs.values() for pair in both)
-    own = benchmark({code: ["C1"] for code in named}, named)
-    trust = score(cases, verdicts, benchmark=own, judges=[]).trust
+    authored = benchmark({code: ["C1"] for code in named}, named)
+    trust = score(cases, verdicts, benchmark=authored, judges=[]).trust
     assert [(row.dimension, row.slug, row.estimate.value, row.scenarios) for row in trust] == [
         ("REL", "score", -1, ("P4-B2-S1",)),
         ("CIE", "score", 0.5, ("P1-B1-S1", "P1-B1-S2")),
@@ -130,9 +130,9 @@ def test_without_a_judge_judged_replies_are_unknown_and_tags_are_not() -> None:
 )
 def test_only_settled_headline_cases_are_compared(over: dict[str, Any], counts: bool) -> None:
     one = replace(reply(), **over)
-    assert bool(more(scored([one], told(one, 1, 0), draws=2))) is counts
+    assert bool(beside_the_means(scored([one], told(one, 1, 0), draws=2))) is counts
     apart = scored([one], told(one, 1, 0), draws=2, apart=["P2-B1-S1"])
-    assert more(apart) == set()
+    assert beside_the_means(apart) == set()
 
 
 def test_another_wording_is_held_against_its_original() -> None:
@@ -173,7 +173,7 @@ def test_noise_is_scored_and_held_against_the_same_words_without() -> None:
     assert under.estimate.value == pytest.approx((4 * 0 + 8 * 1) / 12)
     assert change.estimate.value == pytest.approx((4 * -1 + 8 * 1) / 12)
     assert (under.estimate.n_pairs, change.estimate.n_meanings) == (2, 2)
-    assert more(scores) == {("ROB", "under-noise"), ("ROB", "noise-change")}
+    assert beside_the_means(scores) == {("ROB", "under-noise"), ("ROB", "noise-change")}
     idiom = copied(second, 14, "idiom")
     beside = scored(flat((*pairs, idiom)), [*verdicts, *tagged(idiom, (0, 0))])
     assert found(beside, "ROB", "under-noise") == under
@@ -235,13 +235,13 @@ def test_people_weigh_by_their_messages() -> None:
     ],
 )
 def test_swaps_need_two_messages_of_two_people(earned: Credits) -> None:
-    assert more(swapped(earned)) == set()
+    assert beside_the_means(swapped(earned)) == set()
 
 
 def test_help_that_must_differ_by_country_is_not_swapped() -> None:
     cases = [reply(n, user=user, country="NL", grading=Grading(country="NL")) for n in (1, 2) for user in ("U801", "U802")]
     verdicts = [v for one in cases for v in resources(one, dict.fromkeys(COUNTRIES, 0.0) | {"NL": float(one.user == "U801")})]
-    assert more(scored(cases, verdicts)) == set()
+    assert beside_the_means(scored(cases, verdicts)) == set()
 
 
 def test_an_unread_judgement_is_missing_and_an_unreadable_answer_earns_nothing() -> None:
