@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 from helmbench_hf.content.schema import PrimaryContrast, ScoringFile
 from helmbench_hf.records import Case, Grading, Verdict
@@ -169,6 +171,13 @@ def test_adjusted_p_by_hand() -> None:
     # Benjamini and Hochberg: 0.01 x 4 / 1, 0.02 x 4 / 2, 0.03 x 4 / 3, 0.5 x 4 / 4
     assert adjust([0.03, 0.01, 0.5, 0.02], "fdr_bh") == pytest.approx([0.04, 0.04, 0.5, 0.04])
     assert adjust([]) == adjust([], "fdr_bh") == []
+
+
+@pytest.mark.parametrize("method", ["holm", "fdr_bh"])
+def test_adjusted_p_are_those_of_the_library(method: Literal["holm", "fdr_bh"]) -> None:
+    chance = random.Random(1)
+    values = [chance.random() ** 4 for _ in range(40)] + [0.0, 1.0, 0.01, 0.01, 0.01]
+    assert adjust(values, method) == multipletests(values, method=method)[1].tolist()
 
 
 def test_the_p_of_an_estimate_is_where_its_interval_would_touch_zero() -> None:
