@@ -18,7 +18,7 @@ import csv
 import io
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
@@ -381,6 +381,17 @@ def checked(folder: RunFolder, labels: Labels, benchmark: Benchmark) -> tuple[Ro
         raise JudgeError(f"{folder.root} holds no judge's answers; check one with `helmbench judge check --judge JUDGE`.")
     row = rows[0]
     answers = judge_answers(folder, row, benchmark).everything()
+    found, used = read_labels(row, answers, labels, benchmark)
+    cost: Row = {"calls": len(used)}
+    cost |= {name: sum(getattr(each, name) for each in used) for name in ("prompt_tokens", "cached_tokens", "output_tokens")}
+    spent = _time(folder)
+    return row, found, cost | {"seconds": spent["seconds"], "timed_calls": spent["calls"]}
+
+
+def read_labels(
+    row: Row, answers: Mapping[str, Completion], labels: Labels, benchmark: Benchmark
+) -> tuple[list[CheckedLabel], list[Completion]]:
+    """Each label with what the judge of a row of `judge.json` said, and those of its answers (by key) that were read."""
     looked_up: dict[str, None] = {}
 
     def asked(exchange: Exchange, code: str) -> list[tuple[Ask, str]]:
@@ -388,35 +399,27 @@ def checked(folder: RunFolder, labels: Labels, benchmark: Benchmark) -> tuple[Ro
         looked_up.update(dict.fromkeys(key for _, key in calls))
         return calls
 
-    found = [_checked(probe, row, asked, answers) for probe in labels.probes]
-    used = [answers[key] for key in looked_up if key in answers]
-    cost: Row = {"calls": len(used)}
-    cost |= {name: sum(getattr(each, name) for each in used) for name in ("prompt_tokens", "cached_tokens", "output_tokens")}
-    spent = _time(folder)
-    return row, found, cost | {"seconds": spent["seconds"], "timed_calls": spent["calls"]}
-
-
-def _checked(
-    probe: Probe, row: Row, asked: Callable[[Exchange, str], list[tuple[Ask, str]]], answers: Mapping[str, Completion]
-) -> CheckedLabel:
-    """What the judge said of one label, of each letter order, and of the form without words to it."""
-    code = probe.label.criterion
-
-    def read(exchange: Exchange, calls: Sequence[tuple[Ask, str]]) -> Verdict:
+    def read(exchange: Exchange, code: str, calls: Sequence[tuple[Ask, str]]) -> Verdict:
         return verdict(exchange, code, row["id"], calls, answers)
 
-    calls = asked(probe.exchange, code)
-    found = read(probe.exchange, calls[: row["orders"]])
-    single = [read(probe.exchange, [call]) for call in calls] if row["mode"] == "fast" else []
-    clean = None if probe.clean is None else read(probe.clean, asked(probe.clean, code)[: row["orders"]])
-    return _labeled(
-        probe,
-        _said(found),
-        str(found.detail["reason"]) if found.status == "judge_failure" else "",
-        None if clean is None else _said(clean),
-        orders=tuple(_said(each) for each in single),
-        masses=tuple(each.detail["mass"] for each in single if "mass" in each.detail),
-    )
+    found = []
+    for probe in labels.probes:
+        code = probe.label.criterion
+        calls = asked(probe.exchange, code)
+        said = read(probe.exchange, code, calls[: row["orders"]])
+        single = [read(probe.exchange, code, [call]) for call in calls] if row["mode"] == "fast" else []
+        clean = None if probe.clean is None else read(probe.clean, code, asked(probe.clean, code)[: row["orders"]])
+        found.append(
+            _labeled(
+                probe,
+                _said(said),
+                str(said.detail["reason"]) if said.status == "judge_failure" else "",
+                None if clean is None else _said(clean),
+                orders=tuple(_said(each) for each in single),
+                masses=tuple(each.detail["mass"] for each in single if "mass" in each.detail),
+            )
+        )
+    return found, [answers[key] for key in looked_up if key in answers]
 
 
 def _said(found: Verdict) -> Answer | None:

@@ -11,7 +11,7 @@ import pytest
 from helmbench_hf.board import checks
 from helmbench_hf.board.submission import Submission, prepare
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.judging import scored
+from helmbench_hf.judging import claims, scored
 from helmbench_hf.judging.check import Labels, find_labels
 from tests.board import made
 from tests.support.checkpoints import tiny_checkpoint
@@ -49,16 +49,16 @@ def quick_calibration(real: Benchmark) -> Iterator[None]:
     """The calibration set is read once: that expands the whole matrix, and no test here changes it; others do."""
     from helmbench_hf.dataset import identity
 
-    part, known = identity.calibration(real), dict[tuple[str, ...], Labels]()
+    part, stored = identity.calibration(real), dict[tuple[str, ...], Labels]()
 
     def found(benchmark: Benchmark, criteria: Sequence[str] = (), rated: Path | None = None) -> Labels:
         name = (*criteria, f"file: {rated.read_text()}" if rated else "gold")
-        if name not in known:
-            known[name] = find_labels(benchmark, criteria, rated)
-        return known[name]
+        if name not in stored:
+            stored[name] = find_labels(benchmark, criteria, rated)
+        return stored[name]
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (checks, scored):
+        for module in (checks, claims, scored):
             patch.setattr(module, "calibration", lambda _: part)
         patch.setattr(checks, "find_labels", found)
         yield

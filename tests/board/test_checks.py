@@ -15,8 +15,7 @@ from helmbench_hf.board.files import SEGMENT
 from helmbench_hf.board.submission import prepare
 from helmbench_hf.board.verify import Report
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.dataset.identity import calibration as calibration_of
-from helmbench_hf.judging.check import Labels, check, check_judge, checked, find_labels, on_twins
+from helmbench_hf.judging.check import Labels, check_judge, checked, find_labels
 from helmbench_hf.judging.claims import FILE, document
 from helmbench_hf.judging.judge import JudgeSpec, find_judge
 from helmbench_hf.models.engine import Request
@@ -39,15 +38,7 @@ def make_check(root: Path, checkpoint: Path, benchmark: Benchmark, labels: Label
     judge = dataclasses.replace(find_judge(spec), open=lambda: FakeEngine(labels=always_pass))
     check_judge(folder, judge, labels, benchmark, Ear())
     row, found, cost = checked(folder, labels, benchmark)
-    human, part = labels.basis == "human", calibration_of(benchmark)
-    write_json(
-        root / FILE,
-        document(
-            check(found, benchmark, human=human, twins=on_twins(labels, found)), judge=row, rubric=row["rubric"],
-            benchmark={"calibration_version": part.version, "calibration_sha256": part.sha256},
-            labels={"basis": labels.basis, "sha256": labels.sha, "n": len(labels.probes)}, cost=cost,
-        ),
-    )  # fmt: skip
+    write_json(root / FILE, document(found, labels, benchmark, row, cost=cost))
     return root
 
 

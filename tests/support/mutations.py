@@ -21,7 +21,7 @@ from helmbench_hf.board.verify import UnreadableError, differing, plain, verify
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset.identity import authored, calibration
 from helmbench_hf.dataset.load import CaseSet, load_cases
-from helmbench_hf.judging import scored
+from helmbench_hf.judging import claims, scored
 from helmbench_hf.runs import completions
 from helmbench_hf.runs import generate as generating
 from helmbench_hf.scoring import run as scoring
@@ -160,7 +160,7 @@ def run(original: Path, scratch: Path, seeds: range, load: Callable[[str], CaseS
     parts, carried, registry = authored(benchmark), calibration(benchmark), Registry.build(benchmark.countries)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scoring, "authored", lambda _: parts)
-        for module in (checks, scored):
+        for module in (checks, claims, scored):
             patch.setattr(module, "calibration", lambda _: carried)
         patch.setattr(Registry, "build", lambda _: registry)
         return _run(original, scratch, seeds, load)
