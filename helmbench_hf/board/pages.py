@@ -11,44 +11,27 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from helmbench_hf.board.verify import Report
 from helmbench_hf.content.load import default_benchmark
-from helmbench_hf.report.page import ReportInput, write_report
+from helmbench_hf.report.page import ReportInput, environment, write_report
 from helmbench_hf.report.policies import Policy
 from helmbench_hf.report.text import visible
 from helmbench_hf.report.transcripts import CONTENT_NOTE, OUTCOMES, Transcript, payload, transcripts
 from helmbench_hf.runs.folder import replacing
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
+PACKAGE = "helmbench_hf.board"
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
 POLICY += "; require-trusted-types-for 'script'; trusted-types 'none'"
 """Content-Security-Policy of every page."""
 
 
-def environment() -> Environment:
-    """The board's templates; everything is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    found = Environment(
-        loader=PackageLoader("helmbench_hf.board"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.filters["visible"] = visible
-    found.globals |= {"policy": POLICY, "content_note": CONTENT_NOTE}
-    return found
-
-
 def write_page(template: str, path: Path, **context: Any) -> None:
-    """One page, whole or not at all."""
+    """One page, complete or not at all."""
     with replacing(path) as file:
-        file.write(environment().get_template(template).render(**context))
+        made = environment(PACKAGE).get_template(template)
+        file.write(made.render(policy=POLICY, content_note=CONTENT_NOTE, **context))
 
 
 def write_run(report: Report, folder: Path, policies: Sequence[Policy]) -> None:
@@ -110,12 +93,12 @@ def _marked(text: str, quotes: Iterator[tuple[str, str]]) -> list[tuple[str, str
         for bare in re.findall(r"[^\W_]", unicodedata.normalize("NFKC", letter).casefold()):
             letters.append(bare)
             places.append(place)
-    whole, inside = "".join(letters), [""] * len(text)
+    bare_text, inside = "".join(letters), [""] * len(text)
     for quote, name in quotes:
         begin = 0
         for piece in re.split(r"\.\.\.|…", quote):
             bare = "".join(re.findall(r"[^\W_]", unicodedata.normalize("NFKC", piece).casefold()))
-            at = whole.find(bare, begin) if bare else -1
+            at = bare_text.find(bare, begin) if bare else -1
             if at >= 0:
                 begin = at + len(bare)
                 for place in range(places[at], places[begin - 1] + 1):
