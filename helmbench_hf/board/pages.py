@@ -18,7 +18,7 @@ from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.report.page import ReportInput, environment, write_report
 from helmbench_hf.report.policies import Policy
 from helmbench_hf.report.text import visible
-from helmbench_hf.report.transcripts import CONTENT_NOTE, OUTCOMES, Transcript, payload, transcripts
+from helmbench_hf.report.transcripts import CONTENT_NOTE, Transcript, filters, payload, transcripts
 from helmbench_hf.runs.folder import replacing
 
 PACKAGE = "helmbench_hf.board"
@@ -53,8 +53,7 @@ def write_run(report: Report, folder: Path, policies: Sequence[Policy]) -> None:
     listed = [_shown(entry, twins) for entry in said]
     name = visible(manifest.model.id, 200)
     facts = {"run": manifest.run_id, "model": name, "draws": manifest.settings.draws, "up": "../../"}
-    used = {slug for each in listed for slug in each["outcomes"]}
-    outcomes = {slug: words for slug, words in OUTCOMES.items() if slug in used}
+    outcomes = dict(filters(said)["outcome"])
     write_page("transcripts.html.j2", folder / "transcripts.html", rows=listed, outcomes=outcomes, **facts)
     for scenario, cases in groupby(sorted(listed, key=lambda each: each["scenario"]), key=lambda each: str(each["scenario"])):
         write_page("cases.html.j2", folder / f"{scenario}.html", scenario=scenario, cases=list(cases), **facts)

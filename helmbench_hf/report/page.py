@@ -42,7 +42,6 @@ class ReportInput:
     cases: int = 0
     """Cases of the run, where the page shows only some of its transcripts."""
     policies: Sequence[Policy] = ()
-    content_note: str = CONTENT_NOTE
     board: str = ""
     """Relative address of the run on the board that shows this report; empty where no board does."""
 
@@ -83,7 +82,7 @@ def render(run: ReportInput) -> str:
         provenance=tables.provenance(scores, run.manifest),
         transcript_data=Markup(embed(payload(run.transcripts))),
         filters=filters(run.transcripts),
-        content_note=visible(run.content_note, 2000),
+        content_note=CONTENT_NOTE,
         minimum=MINIMUM_PAIRS,
         css=Markup(css),
         js=Markup(js),
