@@ -21,9 +21,10 @@ from helmbench_hf.board.replay import read_journal, segment
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.identity import calibration
 from helmbench_hf.judging import rubric
-from helmbench_hf.judging.check import Labels, find_labels, read_labels, rows_of
+from helmbench_hf.judging.check import read_labels
 from helmbench_hf.judging.claims import cite, document, read_check
 from helmbench_hf.judging.judge import JudgeError
+from helmbench_hf.judging.labels import Labels, find_labels, rows_of
 from helmbench_hf.runs.folder import RunError, RunFolder
 from helmbench_hf.runs.journal import Journal
 

@@ -16,10 +16,10 @@ from helmbench_hf.board.checks import check_files, recheck
 from helmbench_hf.board.files import RejectedError
 from helmbench_hf.board.manifest import FORMAT, Judge, Manifest, picked, read_judge, read_manifest, run_id
 from helmbench_hf.board.replay import replay, segment
-from helmbench_hf.board.verify import sha_of, too_little, verdict_row, verify
+from helmbench_hf.board.verify import sha_of, too_little, verify
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset.load import CaseSet
-from helmbench_hf.judging.grade import judge_answers
+from helmbench_hf.judging.grade import judge_answers, verdict_row
 from helmbench_hf.runs.completions import run_dataset
 from helmbench_hf.runs.folder import RunError, RunFolder
 from helmbench_hf.runs.journal import Journal

@@ -24,6 +24,7 @@ from helmbench_hf.board.replay import CHARACTERS_A_TOKEN, NO_ANSWER, Asked, read
 from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.dataset.load import CaseSet
 from helmbench_hf.judging import rubric
+from helmbench_hf.judging.grade import verdict_row
 from helmbench_hf.models.keys import engine_label
 from helmbench_hf.records import Case, Completion, Verdict
 from helmbench_hf.scoring.scores import FORMAT as SCORES_FORMAT
@@ -38,8 +39,8 @@ EXAMPLES = 3
 """Sentences of one code that are told."""
 HOLDS = {"copy.replies", "model.confusable"}
 """Codes that a person must look at; `board/marks.json` says what may stand beside what."""
+_VERDICT = {each.name for each in fields(Verdict)}
 _PLACE = {"case": str, "turn": int, "draw": int, "criterion": str, "grader": str}
-_VERDICT = tuple(each.name for each in fields(Verdict))
 
 
 class UnreadableError(Exception):
@@ -319,7 +320,7 @@ def _check_judge(judge: Judge, given: Sequence[Completion], asked: Mapping[str, 
 
 def _check_verdicts(given: Iterable[tuple[str, bytes]], verdicts: Sequence[Verdict], found: Report) -> None:
     """Each verdict is the one that follows from the rows; their order says nothing."""
-    expected = {_place(row, ""): row for row in map(verdict_row, verdicts)}
+    expected = {_place(row, ""): row for row in (plain(verdict_row(each)) for each in verdicts)}
     seen = set()
     for where, line in given:
         row = files.parse_json(line, where)
@@ -340,7 +341,7 @@ def _check_verdicts(given: Iterable[tuple[str, bytes]], verdicts: Sequence[Verdi
 
 def _place(row: Any, where: str) -> str:
     """What a verdict is about, as one quoted word. Raises `RejectedError` for a row of another shape."""
-    if not isinstance(row, dict) or set(row) != set(_VERDICT):
+    if not isinstance(row, dict) or row.keys() != _VERDICT:
         raise RejectedError("verdict.shape", f"{where} has other fields than a verdict")
     if any(type(row[name]) is not kind for name, kind in _PLACE.items()):
         raise RejectedError("verdict.shape", f"{where} names its case, turn, draw, criterion or grader by another type")
@@ -350,12 +351,6 @@ def _place(row: Any, where: str) -> str:
 def plain(value: Any) -> Any:
     """A record's values as they are after a journey through JSON."""
     return json.loads(json.dumps(value, allow_nan=False))
-
-
-def verdict_row(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as `verdicts.jsonl` holds it."""
-    found: dict[str, Any] = plain({name: getattr(verdict, name) for name in _VERDICT})
-    return found
 
 
 def differing(given: Any, found: Any, where: str = "", tolerance: float = 1e-9) -> Iterator[str]:

@@ -17,7 +17,7 @@ from helmbench_hf.cli.run import TensorParallel, Thinking, child_job, ours
 
 if TYPE_CHECKING:
     from helmbench_hf.content.load import Benchmark
-    from helmbench_hf.judging.check import Labels
+    from helmbench_hf.judging.labels import Labels
     from helmbench_hf.records import CheckedLabel
     from helmbench_hf.runs.folder import RunFolder
 
@@ -64,7 +64,8 @@ def check(
     """Hold a judge against labeled replies; stop it whenever you like, the same command goes on. A judge that fails exits 0."""
     from helmbench_hf.content.lint import load_sound
     from helmbench_hf.content.load import default_root
-    from helmbench_hf.judging.check import JOB, find_labels, payload
+    from helmbench_hf.judging.check import JOB, payload
+    from helmbench_hf.judging.labels import find_labels
     from helmbench_hf.runs.folder import RunFolder
 
     if (judge is None) == (verdicts is None):
@@ -98,7 +99,8 @@ def check(
 def _replay(folder: RunFolder, verdicts: Path, run: Path | None, labels: Labels, benchmark: Benchmark) -> dict[str, Any]:
     """Check what a file says; the judge has a name and no identity."""
     from helmbench_hf.hashing import digest
-    from helmbench_hf.judging.check import outside_verdicts, replayed
+    from helmbench_hf.judging.check import replayed
+    from helmbench_hf.judging.labels import outside_verdicts
 
     if run is not None:
         fail("--run needs --judge: a file of verdicts does not say whether the judge of that run gave them")

@@ -10,7 +10,9 @@ from typing import Any
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.identity import Part, calibration
 from helmbench_hf.judging import rubric
-from helmbench_hf.judging.check import Labels, check, on_twins
+from helmbench_hf.judging.check import on_twins
+from helmbench_hf.judging.gate import check
+from helmbench_hf.judging.labels import Labels
 from helmbench_hf.records import CheckedLabel
 from helmbench_hf.scoring.claims import Calibration, Claims
 from helmbench_hf.scoring.scores import Claim, to_json
@@ -92,17 +94,15 @@ def cite(checks: Mapping[str, Row], judges: Sequence[Row], calibration: Part | N
         mine = [row for row in judges if not unlike(found, row)]
         cited += [_claim(name, found, row) for row in mine]
         for row in mine:
-            _add(calibrations.setdefault(row["id"], {}), name, found)
+            by_criterion = calibrations.setdefault(row["id"], {})
+            for each in found["criteria"]:
+                measured = Calibration(name, found["labels"]["basis"], each["confusion"])
+                old = by_criterion.get(each["criterion"])
+                if each["confusion"] and (old is None or measured.rank > old.rank):
+                    by_criterion[each["criterion"]] = measured
         if not mine:
             refused.append(_why(name, found, judges))
     return Claims(tuple(cited), tuple(refused), calibrations)
-
-
-def _add(known: dict[str, Calibration], name: str, found: Row) -> None:
-    for row in found["criteria"]:
-        mine = Calibration(name, found["labels"]["basis"], row["confusion"])
-        if row["confusion"] and (row["criterion"] not in known or mine.rank > known[row["criterion"]].rank):
-            known[row["criterion"]] = mine
 
 
 def _outdated(name: str, found: Row, calibration: Part) -> str:

@@ -12,7 +12,7 @@ from helmbench_hf.board import checks
 from helmbench_hf.board.submission import Submission, prepare
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.judging import claims, scored
-from helmbench_hf.judging.check import Labels, find_labels
+from helmbench_hf.judging.labels import Labels, find_labels
 from tests.board import made
 from tests.support.checkpoints import tiny_checkpoint
 

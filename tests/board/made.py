@@ -13,9 +13,9 @@ import pytest
 
 from helmbench_hf.board.files import SEGMENT
 from helmbench_hf.board.manifest import run_id, slug_of
-from helmbench_hf.board.verify import Report, sha_of, verdict_row, verify
+from helmbench_hf.board.verify import Report, plain, sha_of, verify
 from helmbench_hf.dataset.load import CaseSet, load_cases
-from helmbench_hf.judging.grade import judge_run
+from helmbench_hf.judging.grade import judge_run, verdict_row
 from helmbench_hf.judging.judge import JudgeSpec, find_judge
 from helmbench_hf.models.engine import EngineDescription, EngineSpec, Request
 from helmbench_hf.models.identity import vllm_version
@@ -86,7 +86,7 @@ def rows_of(path: Path) -> list[Any]:
 
 
 def row(verdict: Verdict) -> dict[str, Any]:
-    return verdict_row(verdict)
+    return dict(plain(verdict_row(verdict)))
 
 
 def write_rows(path: Path, rows: list[Any]) -> None:

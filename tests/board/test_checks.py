@@ -15,9 +15,10 @@ from helmbench_hf.board.files import SEGMENT
 from helmbench_hf.board.submission import prepare
 from helmbench_hf.board.verify import Report
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.judging.check import Labels, check_judge, checked, find_labels
+from helmbench_hf.judging.check import check_judge, checked
 from helmbench_hf.judging.claims import FILE, document
 from helmbench_hf.judging.judge import JudgeSpec, find_judge
+from helmbench_hf.judging.labels import Labels, find_labels
 from helmbench_hf.models.engine import Request
 from helmbench_hf.runs.folder import RunError, RunFolder, write_json
 from tests.board import made

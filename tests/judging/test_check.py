@@ -15,21 +15,10 @@ import pytest
 from helmbench_hf.content.load import Benchmark, load_benchmark
 from helmbench_hf.content.schema import Criterion, Reply
 from helmbench_hf.dataset.calibration import Label
-from helmbench_hf.judging.check import (
-    CriterionCheck,
-    JudgeCheck,
-    Labels,
-    Probe,
-    as_probe,
-    check,
-    check_judge,
-    checked,
-    find_labels,
-    on_twins,
-    outside_verdicts,
-    replayed,
-)
+from helmbench_hf.judging.check import check_judge, checked, on_twins, replayed
+from helmbench_hf.judging.gate import CriterionCheck, JudgeCheck, check
 from helmbench_hf.judging.judge import JudgeError
+from helmbench_hf.judging.labels import Labels, Probe, as_probe, find_labels, outside_verdicts
 from helmbench_hf.judging.rubric import material
 from helmbench_hf.records import Case, CheckedLabel, Grading
 from helmbench_hf.runs.folder import RunFolder

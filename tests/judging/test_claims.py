@@ -10,8 +10,8 @@ import pytest
 
 from helmbench_hf.dataset.identity import Part
 from helmbench_hf.judging import claims
-from helmbench_hf.judging.check import Labels
 from helmbench_hf.judging.claims import cite, document, read_check
+from helmbench_hf.judging.labels import Labels
 from helmbench_hf.records import CheckedLabel
 from helmbench_hf.report.sentences import gate as state_of
 from helmbench_hf.scoring.claims import Claims

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helmbench_hf.judging.check import at_least, at_most, corrected, difference, kappa_at, precision_at
+from helmbench_hf.judging.gate import at_least, at_most, corrected, difference, kappa_at, precision_at
 from helmbench_hf.scoring.agreement import kappa
 from helmbench_hf.scoring.correction import SEPARATION
 
