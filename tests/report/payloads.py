@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 from helmbench_hf.records import Mode
-from helmbench_hf.report import ReportInput
+from helmbench_hf.report.page import ReportInput
 from tests.report import sample
 
 PAYLOADS: tuple[str, ...] = (
