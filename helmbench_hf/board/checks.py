@@ -1,6 +1,6 @@
 """Checks of judges that the scores cite: only their rows travel along, and what they show is computed from these rows.
 
-A check on gold is held against the labels that this helmbench ships, a check on human labels against the label file that came
+A check on gold is compared with the labels that this helmbench ships, a check on human labels against the label file that came
 with it. Nobody can see from here who the raters were: a human check is "claimed by the submitter" until the maintainers sign
 the hash of its labels (`marks.py`).
 """
@@ -82,7 +82,7 @@ def check_files(
 
 
 def _label_files(name: str, labels: Path | None) -> dict[str, bytes]:
-    """The raters' verdicts with numbers for their names, and the replies that lie beside them."""
+    """The raters' verdicts with numbers for their names, and the replies beside them."""
     if labels is None:
         raise RunError(f"the check {name} rests on human labels; give their file with --labels. It goes along without names.")
     rows = [row for _, row in rows_of(labels, tuple(Rating.model_fields))]

@@ -210,7 +210,7 @@ class Manifest(Strict):
 
     @property
     def place(self) -> str:
-        """Where the submission stands in the results repository."""
+        """Its folder in the results repository."""
         return f"submissions/{slug_of(self.model.id)}/{self.run_id}"
 
     def chosen(self) -> Settings:

@@ -1,4 +1,4 @@
-"""The pages of one run: its report, and its transcripts with each judge's quotation marked where it stands in the reply.
+"""The pages of one run: its report, and its transcripts with each judge's quotation marked in the reply.
 
 Everything here passed `report.text.visible` and is escaped by the template; no page holds a script of its own but the report,
 which names its one script by hash.
@@ -86,7 +86,7 @@ def _quotes(entry: Transcript, turn: int) -> Iterator[tuple[str, str]]:
 
 
 def _marked(text: str, quotes: Iterator[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The text in pieces, each with the quotations that it stands in. Letters and digits are compared, as for the judge."""
+    """The text in pieces, each with the quotations that it is part of. Letters and digits are compared, as for the judge."""
     letters, places = [], []
     for place, letter in enumerate(text):
         for bare in re.findall(r"[^\W_]", unicodedata.normalize("NFKC", letter).casefold()):

@@ -1,6 +1,6 @@
 """`helmbench verify`: is a submission what it says? Everything that follows from its rows is computed again and compared.
 
-The reasons have stable codes (docs/submitting.md lists them). What rows cannot show stands in the notes: that the model and the
+The reasons have stable codes (docs/submitting.md lists them). What rows cannot show is said in the notes: that the model and the
 judges really gave these answers is found out only by running them again.
 """
 
@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -40,6 +40,7 @@ EXAMPLES = 3
 HOLDS = {"copy.replies", "model.confusable"}
 """Codes that a person must look at; `board/marks.json` says what may stand beside what."""
 _VERDICT = {each.name for each in fields(Verdict)}
+_VERSIONS = ("name", "design", "version", "scoring_version")
 _PLACE = {"case": str, "turn": int, "draw": int, "criterion": str, "grader": str}
 
 
@@ -221,31 +222,28 @@ def _judges(content: Mapping[str, bytes], found: Report) -> list[Judge]:
         found.add("judge.field", f"two judges have one name, one is called `code`, or there are more than {MOST_JUDGES}")
     if len({judge.number for judge in judges}) < len(judges):
         found.add("judge.field", "two judges have the same number")
-    families = {judge.family.casefold(): judge.family for judge in judges}
-    by_weights: dict[str, set[str]] = {}
+    named: dict[str, set[str]] = defaultdict(set)
     for judge in judges:
-        by_weights.setdefault(judge.model.weights, set()).add(judge.family)
-        if families[judge.family.casefold()] != judge.family:
-            found.add("judge.family", f"the family {judge.family} is written in two ways")
-    for shared in by_weights.values():
+        named[f"family {judge.family.casefold()}"].add(judge.family)
+        named[judge.model.weights].add(judge.family)
+    for shared in named.values():
         if len(shared) > 1:
-            found.add("judge.family", f"{' and '.join(sorted(shared))} are one set of weights, so they are one family")
+            found.add(
+                "judge.family", f"{' and '.join(sorted(shared))} are one set of weights or one name, so they are one family"
+            )
     return sorted(judges, key=lambda judge: (judge.number, judge.id))
 
 
 def _check_versions(manifest: Manifest, judges: Sequence[Judge], loaded: CaseSet, benchmark: Benchmark, found: Report) -> None:
     ours, theirs = loaded.identity, manifest.dataset
-    for name in ("name", "design", "version", "scoring_version"):
-        if getattr(ours, name) != getattr(theirs, name):
-            found.add("dataset.version", f"{name} is {quoted(getattr(theirs, name))}, the dataset here has {getattr(ours, name)}")
+    facts = [("dataset.version", name, getattr(theirs, name), getattr(ours, name)) for name in _VERSIONS]
+    facts.append(("harness.version", "helmbench", manifest.helmbench, __version__))
+    facts.append(("scores.format", "the format of the scores", manifest.submission.scores_format, SCORES_FORMAT))
+    for code, name, given, here in facts:
+        if given != here:
+            found.add(code, f"{name} is {quoted(given)}, and here it is {here}")
     if ours.content_sha256 != theirs.content_sha256:
         found.add("dataset.content", "the content hash is not that of the dataset here: other cases were asked")
-    if manifest.helmbench != __version__:
-        found.add("harness.version", f"made by helmbench {quoted(manifest.helmbench)}; only {__version__} can recompute its own")
-    if manifest.submission.scores_format != SCORES_FORMAT:
-        found.add(
-            "scores.format", f"scores have format {manifest.submission.scores_format}, this helmbench writes {SCORES_FORMAT}"
-        )
     for judge in judges:
         if judge.rubric.model_dump() != rubric.identity(benchmark):
             found.add("judge.rubric", f"{judge.id} answered another judge prompt or other criteria than this helmbench has")
@@ -330,7 +328,7 @@ def _check_verdicts(given: Iterable[tuple[str, bytes]], verdicts: Sequence[Verdi
         elif place in seen:
             found.add("verdict.twice", f"there are two verdicts on {place}")
         elif row["completion"] != expected[place]["completion"]:
-            found.add("verdict.other-reply", f"the verdict on {place} names another reply than the one that stands there")
+            found.add("verdict.other-reply", f"the verdict on {place} names another reply than the one that was given there")
         elif edited := next(differing(row, expected[place]), None):
             found.add("verdict.edited", f"{quoted(edited)} of the verdict on {place} is not what its answer gives")
         seen.add(place)

@@ -2,7 +2,7 @@
 
 CHECK/judgments/<judge>/   the judge's answers, as in a run
 CHECK/time.json            seconds of asking, and the calls that they bought
-CHECK/check.json           the result (`gate.py`, `claims.py`); made anew whenever asked
+CHECK/check.json           the result (`gate.py`, `claims.py`); made again whenever asked
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ class Biases:
     long_fails: Difference
     """Share of FAIL among replies that should PASS: the longer half minus the shorter half."""
     long_passes: Difference
-    """Share of PASS among replies that should FAIL, likewise."""
+    """The same for the share of PASS among replies that should FAIL."""
     directed: Directed
 
 
@@ -131,7 +131,7 @@ class CriterionCheck:
     kappa: float | None
     """On these labels, whose mix is not that of use: never to be quoted as the judge's."""
     weighted_kappa: float | None
-    """Likewise, with linear weights; None for criteria without PARTIAL."""
+    """The same with linear weights; None for criteria without PARTIAL."""
     use: Use | None
     """None: no run was given."""
     at: tuple[AtPrevalence, ...]

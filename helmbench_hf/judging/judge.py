@@ -289,7 +289,7 @@ def _evidence(exchange: Exchange, ask: Ask, completion: Completion) -> Read:
 
 
 def _quoted(quote: str, text: str) -> bool:
-    """Say whether each piece of a quote stands in the text, in its order; an empty quote does, for something may be missing."""
+    """Whether each piece of a quote is in the text, in that order. An empty quote is: what decides may be what is missing."""
     place, bare = 0, _bare(text)
     for piece in re.split(r"\.\.\.|…", quote):
         place = bare.find(_bare(piece), place)
@@ -331,7 +331,7 @@ def ask_judge(
         stored = Journal.read(place)
         if stored.passed.places:
             listener.emit({"event": "note", "message": str(stored.passed)})
-        # all that varies stands in the last message, the most varied at its end: text order walks the prefix tree
+        # what varies is in the last message, what varies most at its end: sorted by text, prompts that begin alike are neighbors
         work = sorted((key for key in wanted if key not in stored), key=lambda key: wanted[key].messages[-1].content)
         done = len(wanted) - len(work)
         listener.emit({"event": "planned", "turns": len(wanted), "stored": done, "open": len(work)})

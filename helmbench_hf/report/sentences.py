@@ -33,7 +33,7 @@ class FirstScreen:
     missing: str
     """Pillars without any score."""
     behaviors: str
-    """The slice as it stands beside the composite."""
+    """The slice, as printed beside the composite."""
     capped: str
     """Which breached floors limit the composite."""
     corrected: str

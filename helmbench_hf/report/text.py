@@ -75,7 +75,7 @@ def deep(value: Any) -> Any:
 
 
 def embed(value: Any) -> str:
-    """Give JSON that can stand inside a `<script type="application/json">` element and nowhere end it."""
+    """JSON that can be put inside a `<script type="application/json">` element without ending it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return re.sub("[<>&\u2028\u2029]", lambda match: _IN_SCRIPT[match.group()], text)
 

@@ -55,8 +55,8 @@ def answer_all(
                     given = text(case, turn)
                     if given is None:
                         continue
-                    whole = done(given) if isinstance(given, str) else given
-                    journal.append(dataclasses.replace(whole, key=f"key of {name}", request=name))
+                    completion = done(given) if isinstance(given, str) else given
+                    journal.append(dataclasses.replace(completion, key=f"key of {name}", request=name))
 
 
 def fake_judge(engine: Engine | Callable[[], Engine] | None = None, *, weights: str = "tiny", **spec: Any) -> Judge:
