@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.content.schema import Criterion, Gold, Reply
-from helmbench_hf.dataset.calibration import Label, labels, stored, unsettled
+from helmbench_hf.content.schema import Gold, Reply
+from helmbench_hf.dataset.calibration import Label, criterion_words, labels, stored, unsettled
 from helmbench_hf.hashing import digest
 from helmbench_hf.judging import rubric
 from helmbench_hf.judging.judge import JudgeError, Row
@@ -290,8 +290,3 @@ def rated_replies(benchmark: Benchmark, path: Path) -> list[Label]:
             words = criterion_words(benchmark.criteria[code])
             found.append(Label(reply, case, tuple(row["earlier"]), code, "FAIL", words))
     return found
-
-
-def criterion_words(criterion: Criterion) -> str:
-    """The words of a criterion that a label rests on."""
-    return json.dumps([criterion.question, criterion.passes, criterion.partial, criterion.fails, criterion.notes])
