@@ -43,12 +43,12 @@ def make_check(root: Path, checkpoint: Path, benchmark: Benchmark, labels: Label
     return root
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def gold(checkpoint: Path, real: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_check(tmp_path_factory.mktemp("checks") / "gold", checkpoint, real, find_labels(real, ["K01"]))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ratings(real: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two raters who say what the lenient judge says."""
     path = tmp_path_factory.mktemp("raters") / "labels.csv"
@@ -57,12 +57,12 @@ def ratings(real: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def human(checkpoint: Path, real: Benchmark, ratings: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_check(tmp_path_factory.mktemp("checks") / "human", checkpoint, real, find_labels(real, ["K01"], ratings))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cited(run: Path, gold: Path, human: Path, ratings: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A submission with each check."""
     made_of = {"gold": gold, "human": human}
