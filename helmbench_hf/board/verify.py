@@ -152,15 +152,18 @@ def _verify(content: Mapping[str, bytes], load: Load, benchmark: Benchmark, foun
     planned = sum(len(case.turns) for case in loaded.cases) * draws
     graded = sum(len(case.grading.turns) for case in loaded.cases) * draws
     rows = read_journal(content[files.COMPLETIONS], files.COMPLETIONS, planned, judge=False)
-    said = [_said(content, judge, graded * len(benchmark.criteria) * judge.orders) for judge in judges]
-    judged = [(judge, _by_key(given)) for judge, given in zip(judges, said, strict=True)]
+    said: dict[str, list[Completion]] = {}
+    for judge in judges:
+        name = f"{files.JUDGMENTS}/{judge.id}/{files.SEGMENT}"
+        said[judge.id] = read_journal(content[name], name, graded * len(benchmark.criteria) * judge.orders, judge=True)
+    judged = [(judge, _by_key(said[judge.id])) for judge in judges]
     replayed = replay(loaded, manifest, _by_key(rows), judged, benchmark)
     found.answers, found.verdicts = replayed.answers, replayed.verdicts
     _check_rows(rows, replayed.asked, bool(manifest.key.template_sha), "rows", found)
     for name in replayed.missing:
         found.add("rows.missing", f"there is no row of {name}")
-    for judge, answered in zip(judges, said, strict=True):
-        _check_judge(judge, answered, replayed.questions[judge.id], found)
+    for judge in judges:
+        _check_judge(judge, said[judge.id], replayed.questions[judge.id], found)
     most = graded * (MOST_BY_CODE + len(judges) * len(benchmark.criteria))
     _check_verdicts(files.json_lines(content[files.VERDICTS], files.VERDICTS, most), replayed.verdicts, found)
     found.notes += _notes(manifest, rows, names)
@@ -170,11 +173,6 @@ def _verify(content: Mapping[str, bytes], load: Load, benchmark: Benchmark, foun
             found.add("scores.coverage", short)
         for where in differing(given, plain(to_json(found.scores)), "scores"):
             found.add("scores.edited", f"{quoted(where)} is not what the rows give")
-
-
-def _said(content: Mapping[str, bytes], judge: Judge, most: int) -> list[Completion]:
-    name = f"{files.JUDGMENTS}/{judge.id}/{files.SEGMENT}"
-    return read_journal(content[name], name, most, judge=True)
 
 
 def _by_key(rows: Sequence[Completion]) -> dict[str, Completion]:
@@ -228,9 +226,7 @@ def _judges(content: Mapping[str, bytes], found: Report) -> list[Judge]:
         named[judge.model.weights].add(judge.family)
     for shared in named.values():
         if len(shared) > 1:
-            found.add(
-                "judge.family", f"{' and '.join(sorted(shared))} are one set of weights or one name, so they are one family"
-            )
+            found.add("judge.family", f"{' and '.join(sorted(shared))} are one family: one set of weights or one name")
     return sorted(judges, key=lambda judge: (judge.number, judge.id))
 
 

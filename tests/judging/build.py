@@ -33,9 +33,15 @@ JUDGED = Grading(criteria=("K01", "K10"), vetoes=("K02",), reported=("K12",), co
 
 def case(grading: Grading = JUDGED, response_schema: str | None = None, **changes: Any) -> Case:
     """A judged case without notes or a twin; `changes` are other fields."""
-    given = {"mode": "judged", "user": "U0", "notes_level": 0, "system": "You are an app.", "turns": ("Here are my notes.",)}
+    given: dict[str, Any] = {
+        "mode": "judged",
+        "user": "U0",
+        "notes_level": 0,
+        "system": "You are an app.",
+        "turns": ("Here are my notes.",),
+    }
     given |= {"twin": None, "response_schema": response_schema, "max_tokens": 100, "grading": grading, **changes}
-    return build.case(**{"parts": Parts(job=str(given["system"])), **given})
+    return build.case(**{"parts": Parts(job=given["system"]), **given})
 
 
 def done(text: str, status: CompletionStatus = "ok", *, name: str = "P1-B1-S1-C1-U0-PT1/t1/d0", **changes: Any) -> Completion:
