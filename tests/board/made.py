@@ -116,6 +116,35 @@ def sign(folder: Path, change: Callable[[dict[str, Any]], object] = lambda manif
     return folder.rename(place / manifest["submission"]["run_id"])
 
 
+def edit_rows(folder: Path, name: str, edit: Callable[[list[Any]], object]) -> Path:
+    """Edit a file of JSON lines and sign."""
+    rows = rows_of(folder / name)
+    edit(rows)
+    write_rows(folder / name, rows)
+    return sign(folder)
+
+
+def edit_json(folder: Path, name: str, edit: Callable[[dict[str, Any]], object]) -> Path:
+    """Edit a JSON file and sign."""
+    content = json.loads((folder / name).read_text())
+    edit(content)
+    (folder / name).write_text(json.dumps(content))
+    return sign(folder)
+
+
+def put(path: str, value: object) -> Callable[[dict[str, Any]], object]:
+    """Set a field of the manifest by its path."""
+
+    def change(manifest: dict[str, Any]) -> None:
+        *way, last = path.split(".")
+        place: Any = manifest
+        for step in way:
+            place = place[int(step) if step.isdigit() else step]
+        place[last] = value
+
+    return change
+
+
 def checked(folder: Path) -> Report:
     return verify(folder, load)
 

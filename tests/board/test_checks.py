@@ -13,7 +13,6 @@ import pytest
 
 from helmbench_hf.board.files import SEGMENT
 from helmbench_hf.board.submission import prepare
-from helmbench_hf.board.verify import Report
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.judging.check import check_judge, checked
 from helmbench_hf.judging.claims import FILE, document
@@ -70,13 +69,6 @@ def cited(run: Path, gold: Path, human: Path, ratings: Path, tmp_path_factory: p
     return {name: prepare(run, checks=[path], labels=ratings).write(root / name) for name, path in made_of.items()}
 
 
-def write_scores(folder: Path, edit: Any) -> Report:
-    scores = json.loads((folder / "scores.json").read_text())
-    edit(scores)
-    (folder / "scores.json").write_text(json.dumps(scores))
-    return made.checked(made.sign(folder))
-
-
 def test_a_gold_check_is_computed_from_its_rows(run: Path, gold: Path, tmp_path: Path) -> None:
     """The attack: a check.json with perfect counts. Only the judge's answers go along, and they are held against our labels."""
     found = json.loads((gold / FILE).read_text())
@@ -93,8 +85,9 @@ def test_a_gold_check_is_computed_from_its_rows(run: Path, gold: Path, tmp_path:
     report = made.checked(folder)
     assert report.accepted, report.reasons
     assert "/home/ann" not in "".join(path.read_text() for path in folder.rglob("*.json"))
-    report = write_scores(folder, lambda scores: scores["checks"][0].update(state="passes on gold", passes=["K01"], fails=[]))
-    assert made.codes(report) == {"scores.edited"}
+    better = {"state": "passes on gold", "passes": ["K01"], "fails": []}
+    forged = made.edit_json(folder, "scores.json", lambda scores: scores["checks"][0].update(better))
+    assert made.codes(made.checked(forged)) == {"scores.edited"}
 
 
 def test_a_human_check_counts_only_with_its_labels(run: Path, human: Path, ratings: Path, tmp_path: Path) -> None:
@@ -114,14 +107,6 @@ def test_a_human_check_counts_only_with_its_labels(run: Path, human: Path, ratin
     assert made.codes(made.checked(bare)) == {"scores.edited"}
 
 
-def forge(folder: Path, name: str, edit: Any) -> set[str]:
-    path = folder / "checks" / name
-    rows = made.rows_of(path)
-    edit(rows)
-    made.write_rows(path, rows)
-    return made.codes(made.checked(made.sign(folder)))
-
-
 @pytest.mark.parametrize(
     ("name", "edit", "expected"),
     [
@@ -139,7 +124,8 @@ def forge(folder: Path, name: str, edit: Any) -> set[str]:
 def test_forged_rows_of_a_check(cited: dict[str, Path], tmp_path: Path, name: str, edit: Any, expected: str) -> None:
     original = cited[name.split("/")[0]]
     place = tmp_path / "submissions" / original.parent.name / original.name
-    assert forge(Path(shutil.copytree(original, place)), name, edit) == {expected}
+    forged = made.edit_rows(Path(shutil.copytree(original, place)), f"checks/{name}", edit)
+    assert made.codes(made.checked(forged)) == {expected}
 
 
 def test_files_of_a_check_that_do_not_belong_together(run: Path, gold: Path, tmp_path: Path) -> None:

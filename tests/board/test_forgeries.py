@@ -12,7 +12,7 @@ import pytest
 
 from helmbench_hf.board import files
 from helmbench_hf.hashing import text_sha
-from tests.board.made import checked, codes, rows_of, sign, write_rows
+from tests.board.made import checked, codes, edit_json, edit_rows, put, rows_of, sign, write_rows
 
 ANSWERS, VERDICTS, JUDGE = files.COMPLETIONS, files.VERDICTS, f"judgments/judge-a/{files.SEGMENT}"
 Rows = list[dict[str, Any]]
@@ -21,10 +21,7 @@ FAKE = text_sha("another")
 
 
 def forged(copy: Path, name: str, edit: Edit) -> set[str]:
-    rows = rows_of(copy / name)
-    edit(rows)
-    write_rows(copy / name, rows)
-    return codes(checked(sign(copy)))
+    return codes(checked(edit_rows(copy, name, edit)))
 
 
 def at(rows: Rows, **wanted: object) -> dict[str, Any]:
@@ -137,31 +134,14 @@ def test_a_verdict_that_follows_its_forged_answer_still_needs_its_scores(copy: P
     ],
 )
 def test_scores(copy: Path, edit: Callable[[dict[str, Any]], object]) -> None:
-    scores = json.loads((copy / "scores.json").read_text())
-    edit(scores)
-    (copy / "scores.json").write_text(json.dumps(scores))
-    assert codes(checked(sign(copy))) == {"scores.edited"}
+    assert codes(checked(edit_json(copy, "scores.json", edit))) == {"scores.edited"}
 
 
 def test_float_noise_is_no_forgery(copy: Path) -> None:
-    scores = json.loads((copy / "scores.json").read_text())
-    pair = next(pair for pair in scores["pairs"] if pair["weight"])
-    pair["weight"] *= 1 + 1e-13
-    (copy / "scores.json").write_text(json.dumps(scores))
-    assert checked(sign(copy)).accepted
+    def nudge(scores: dict[str, Any]) -> None:
+        next(pair for pair in scores["pairs"] if pair["weight"])["weight"] *= 1 + 1e-13
 
-
-def put(path: str, value: object) -> Callable[[dict[str, Any]], object]:
-    """Set a field of the manifest by its path."""
-
-    def change(manifest: dict[str, Any]) -> None:
-        *way, last = path.split(".")
-        place: Any = manifest
-        for step in way:
-            place = place[int(step) if step.isdigit() else step]
-        place[last] = value
-
-    return change
+    assert checked(edit_json(copy, "scores.json", nudge)).accepted
 
 
 JUDGED = "judgments/judge-a/judge.json"
@@ -220,10 +200,7 @@ def test_versions_and_identities(copy: Path, change: Callable[[dict[str, Any]], 
     ],
 )
 def test_what_describes_a_judge(copy: Path, change: Callable[[dict[str, Any]], object], expected: str) -> None:
-    described = json.loads((copy / JUDGED).read_text())
-    change(described)
-    (copy / JUDGED).write_text(json.dumps(described))
-    assert expected in codes(checked(sign(copy)))
+    assert expected in codes(checked(edit_json(copy, JUDGED, change)))
 
 
 def second_judge(copy: Path, name: str, **changes: Any) -> Path:
