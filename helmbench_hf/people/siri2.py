@@ -211,14 +211,14 @@ def sit(rater: str, ratings: Mapping[Place, int], instrument: Instrument) -> Sit
         distance=math.fsum(abs(rating - mean) for _, rating, mean in rated) if len(rated) == len(instrument.key) else None,
         signs_right=sum(rating * mean > 0 for rating, mean in sided),
         signs=len(sided),
-        bias=pooled([rating - mean for _, rating, mean in rated], [place[0] for place, _, _ in rated]),
+        bias=pooled([(rating - mean, 1.0, place[0]) for place, rating, mean in rated]),
     )
 
 
 def group(sittings: Sequence[Sitting]) -> Estimate:
     """Mean score of those who rated every reply, with a 95% t interval over raters."""
     whole = [(each.rater, each.distance) for each in sittings if each.distance is not None]
-    return pooled([distance for _, distance in whole], [rater for rater, _ in whole])
+    return pooled([(distance, 1.0, rater) for rater, distance in whole])
 
 
 def anchors(instrument: Instrument) -> dict[str, float | None]:
