@@ -21,7 +21,7 @@ from coverage_model import JUDGE, Array, Sample, World, chunks
 from coverage_worth import expected, pair_values, table_of, with_values
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.judging.check import find_labels
+from helmbench_hf.judging.labels import find_labels
 from helmbench_hf.records import CREDIT, Answer
 from helmbench_hf.scoring import aggregate, correction, intervals
 from helmbench_hf.scoring.scores import Estimate

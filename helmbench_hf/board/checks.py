@@ -1,6 +1,6 @@
 """Checks of judges that the scores cite: only their rows travel along, and what they show is computed from these rows.
 
-A check on gold is held against the labels that this helmbench ships, a check on human labels against the label file that came
+A check on gold is compared with the labels that this helmbench ships, a check on human labels against the label file that came
 with it. Nobody can see from here who the raters were: a human check is "claimed by the submitter" until the maintainers sign
 the hash of its labels (`marks.py`).
 """
@@ -20,9 +20,11 @@ from helmbench_hf.board.manifest import Judge, Sha, Strict, picked, read, read_j
 from helmbench_hf.board.replay import read_journal, segment
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.identity import calibration
-from helmbench_hf.judging.check import check, checked, find_labels, on_twins, rows_of
+from helmbench_hf.judging import rubric
+from helmbench_hf.judging.check import read_labels
 from helmbench_hf.judging.claims import cite, document, read_check
 from helmbench_hf.judging.judge import JudgeError
+from helmbench_hf.judging.labels import Labels, find_labels, rows_of
 from helmbench_hf.runs.folder import RunError, RunFolder
 from helmbench_hf.runs.journal import Journal
 
@@ -64,13 +66,13 @@ def check_files(
     content: dict[str, bytes] = {}
     carried = calibration(benchmark) if folders else None
     for folder in folders:
-        name, whole, inside = folder.resolve().name, read_check(folder), RunFolder(folder)
+        name, found, inside = folder.resolve().name, read_check(folder), RunFolder(folder)
         here = f"{CHECKS}/{name}"
         if any(path.startswith(f"{here}/") for path in content):
             raise RunError(f"two checks have the folder name {name}; scores cite a check by it, so rename one")
-        if refused := cite({name: whole}, rows, carried).refused:
+        if refused := cite({name: found}, rows, carried).refused:
             raise RunError(f"{refused[0]} Leave it out.")
-        if whole["labels"]["basis"] == "human":
+        if found["labels"]["basis"] == "human":
             content |= {f"{here}/{file}": data for file, data in _label_files(name, labels).items()}
         [row] = inside.judges()
         stored = Journal.read(inside.judgments / row["id"]).everything()
@@ -80,7 +82,7 @@ def check_files(
 
 
 def _label_files(name: str, labels: Path | None) -> dict[str, bytes]:
-    """The raters' verdicts with numbers for their names, and the replies that lie beside them."""
+    """The raters' verdicts with numbers for their names, and the replies beside them."""
     if labels is None:
         raise RunError(f"the check {name} rests on human labels; give their file with --labels. It goes along without names.")
     rows = [row for _, row in rows_of(labels, tuple(Rating.model_fields))]
@@ -91,7 +93,7 @@ def _label_files(name: str, labels: Path | None) -> dict[str, bytes]:
 
 
 def recheck(content: Mapping[str, bytes], name: str, benchmark: Benchmark) -> dict[str, Any]:
-    """The check of that name as its rows give it, in the form that `scoring.claims.cite` reads. Raises `RejectedError`."""
+    """The check of that name as its rows give it, in the form that `judging.claims.cite` reads. Raises `RejectedError`."""
     here = f"{CHECKS}/{name}"
     files = {path.removeprefix(f"{here}/"): data for path, data in content.items() if path.startswith(f"{here}/")}
     judges = [path for path in files if path.endswith(f"/{JUDGE}")]
@@ -102,35 +104,27 @@ def recheck(content: Mapping[str, bytes], name: str, benchmark: Benchmark) -> di
         )
     judge = read_judge(parse_json(files[judges[0]], here), f"{here}/{judges[0]}")
     said = read_journal(files[rows], f"{here}/{rows}", MOST_ROWS, judge=True)
-    asked = {parts[-2] for each in said if len(parts := each.request.split("/")) > 2} & set(benchmark.criteria)
-    if not asked or judges[0] != f"{JUDGMENTS}/{judge.id}/{JUDGE}":
-        raise RejectedError("check.rows", f"{here} holds no answer under a criterion, or those of another judge")
+    asked = {steps[-2] for each in said if len(steps := each.request.split("/")) > 2} & set(benchmark.criteria)
+    if not asked or judges[0] != f"{JUDGMENTS}/{judge.id}/{JUDGE}" or judge.rubric.model_dump() != rubric.identity(benchmark):
+        raise RejectedError("check.rows", f"{here} holds no answer under a criterion, or those of another judge or judge prompt")
+    labels = _labels(files, here, sorted(asked), benchmark)
+    found, _ = read_labels(judge.row(), {each.key: each for each in reversed(said)}, labels, benchmark)
+    plain: dict[str, Any] = json.loads(json.dumps(document(found, labels, benchmark, judge.row())))
+    return plain
+
+
+def _labels(files: Mapping[str, bytes], here: str, criteria: Sequence[str], benchmark: Benchmark) -> Labels:
+    """Ours, or where files of labels came along, what these say."""
     with tempfile.TemporaryDirectory(prefix="helmbench-") as scratch:
-        folder = RunFolder(Path(scratch))
-        (folder.judgments / judge.id).mkdir(parents=True)
-        (folder.judgments / judge.id / JUDGE).write_text(json.dumps(judge.row()), encoding="utf-8")
-        (folder.judgments / judge.id / SEGMENT).write_bytes(segment({each.key: each for each in said}))
         for file, shape in ((LABELS, Rating), (REPLIES, Reply)):
             for where, line in json_lines(files.get(file, b""), f"{here}/{file}", MOST_ROWS):
-                read(shape, parse_json(line, where), where, {}, "check.labels")
+                read(shape, parse_json(line, where), where, "check.labels")
             if file in files:
-                (folder.root / file).write_bytes(files[file])
+                (Path(scratch) / file).write_bytes(files[file])
         try:
-            labels = find_labels(benchmark, sorted(asked), folder.root / LABELS if LABELS in files else None)
-            row, found, _ = checked(folder, labels, benchmark)
+            found = find_labels(benchmark, criteria, Path(scratch) / LABELS if LABELS in files else None)
         except JudgeError as error:
             raise RejectedError("check.labels", ascii(str(error).replace(scratch, here))[1:-1]) from error
-    if not labels.probes:
+    if not found.probes:
         raise RejectedError("check.labels", f"{here}: no label has the agreement of two raters")
-    human, raters, part = labels.basis == "human", labels.raters, calibration(benchmark)
-    result = check(found, benchmark, human=human, raters=raters.both if raters else None, twins=on_twins(labels, found))
-    made = document(
-        result,
-        judge=row,
-        rubric=row["rubric"],
-        benchmark={"calibration_version": part.version, "calibration_sha256": part.sha256},
-        labels={"basis": labels.basis, "sha256": labels.sha, "n": len(labels.probes)},
-        cost=None,
-    )
-    plain: dict[str, Any] = json.loads(json.dumps(made))
-    return plain
+    return found

@@ -10,9 +10,10 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal, TypeVar
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
 from helmbench_hf.board.files import RejectedError, quoted
 from helmbench_hf.hashing import digest
@@ -33,6 +34,35 @@ ModelName = Annotated[str, StringConstraints(pattern=rf"^{_MODEL}(/{_MODEL})?$")
 """ASCII only: no letter that looks like another, no mark that changes the reading direction."""
 Count = Annotated[int, Field(ge=0, le=2**27)]
 SmallCount = Annotated[int, Field(ge=0, le=2**16)]
+
+
+def _real_time(text: str) -> str:
+    try:
+        real = re.fullmatch(r"[0-9-]{10}T[0-9:]{8}Z", text) and datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").year >= 2024
+    except ValueError:
+        real = False
+    if not real:
+        raise RejectedError("manifest.time", "started or exported is not a real time since 2024, as in 2026-01-31T23:59:59Z")
+    return text
+
+
+def _plain_words(text: str) -> str:
+    """Free text is shown to people: nothing unseen in it but line breaks, and only the one form that is compared."""
+    odd = next((letter for letter in text if letter != "\n" and _unseen(letter)), None)
+    if odd is not None:
+        raise ValueError(f"it holds the invisible character {odd!a}; remove it")
+    if unicodedata.normalize("NFC", text) != text or (text and not any(map(str.isalnum, text))):
+        raise ValueError("it has no letter, or is not in Unicode's form NFC")
+    return text
+
+
+def _unseen(letter: str) -> bool:
+    kind = unicodedata.category(letter)
+    return kind[0] == "C" or (kind[0] == "Z" and letter != " ") or letter == "\u2800" or visible(letter) != letter
+
+
+Time = Annotated[str, AfterValidator(_real_time)]
+Words = AfterValidator(_plain_words)
 
 
 class Strict(BaseModel):
@@ -141,8 +171,8 @@ class File(Strict):
 class Submitter(Strict):
     """Who submits, in their own words."""
 
-    name: Annotated[str, StringConstraints(max_length=80)]
-    text: Annotated[str, StringConstraints(max_length=2000)]
+    name: Annotated[str, StringConstraints(max_length=80, pattern=r"^[^\n]*$"), Words]
+    text: Annotated[str, StringConstraints(max_length=2000), Words]
 
 
 class Origin(Strict):
@@ -154,7 +184,7 @@ class Origin(Strict):
     panel: Literal["first", "majority", "worst"]
     files: Annotated[dict[str, File], Field(max_length=100)]
     submitter: Submitter
-    exported: str
+    exported: Time
 
 
 class Manifest(Strict):
@@ -168,8 +198,15 @@ class Manifest(Strict):
     chat: Chat
     engine: Engine
     settings: Sampling
-    started: str
+    started: Time
     submission: Origin
+
+    @model_validator(mode="after")
+    def _times_follow(self) -> Self:
+        tomorrow = (datetime.now(UTC) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        if not self.started <= self.submission.exported <= tomorrow:
+            raise RejectedError("manifest.time", "started and exported must follow each other and not lie in the future")
+        return self
 
     @property
     def run_id(self) -> str:
@@ -178,7 +215,7 @@ class Manifest(Strict):
 
     @property
     def place(self) -> str:
-        """Where the submission stands in the results repository."""
+        """Its folder in the results repository."""
         return f"submissions/{slug_of(self.model.id)}/{self.run_id}"
 
     def chosen(self) -> Settings:
@@ -217,8 +254,7 @@ class Judge(Strict):
 
     def row(self) -> dict[str, Any]:
         """As the pipeline reads it."""
-        served = self.description.extra.served
-        return {**self.model_dump(), "description": {"extra": {} if served is None else {"served": served}}}
+        return self.model_dump(exclude_unset=True)
 
 
 Shape = TypeVar("Shape", bound=Strict)
@@ -248,66 +284,34 @@ CODES = {
     "format": "manifest.format",
     "settings": "settings.field",
 }
-"""Code of a fault by where it lies; any other is `manifest.field`."""
+"""Code of a fault in the manifest by where it lies; any other is `manifest.field`."""
 
 
 def read_manifest(found: Any) -> Manifest:
     """A parsed `manifest.json`. Raises `RejectedError` with the first fault."""
-    manifest = read(Manifest, found, "manifest.json", CODES, "manifest.field")
-    _check_leaks(found, "manifest.json")
-    _check_times(manifest.started, manifest.submission.exported)
-    _check_text(manifest.submission.submitter.name, "name", "")
-    _check_text(manifest.submission.submitter.text, "text", "\n")
-    return manifest
+    return _without_leaks(read(Manifest, found, "manifest.json", "manifest.field", CODES), found, "manifest.json")
 
 
 def read_judge(found: Any, name: str) -> Judge:
     """A parsed `judge.json`. Raises `RejectedError` with the first fault."""
-    judge = read(Judge, found, name, {}, "judge.field")
-    _check_leaks(found, name)
-    return judge
+    return _without_leaks(read(Judge, found, name, "judge.field"), found, name)
 
 
-def read(shape: type[Shape], found: Any, name: str, codes: Mapping[str, str], other: str) -> Shape:
-    """Plain JSON as a record. Raises `RejectedError` with the first fault."""
+def read(shape: type[Shape], found: Any, name: str, code: str, codes: Mapping[str, str] = MappingProxyType({})) -> Shape:
+    """Plain JSON as a record. Raises `RejectedError` with the first fault, under `code` or the code of its place."""
     try:
-        record = shape.model_validate(found)
+        return shape.model_validate(found)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(step) for step in first["loc"])
-        code = next((code for start, code in codes.items() if where.startswith(start)), other)
+        where = ".".join(map(str, first["loc"]))
+        code = next((special for start, special in codes.items() if where.startswith(start)), code)
         raise RejectedError(code, f"{name}, {quoted(where)}: {ascii(first['msg'])[1:-1]}") from error
-    return record
 
 
-def _check_leaks(found: Any, name: str) -> None:
-    if leak := next(leaks(found, name), None):
+def _without_leaks(record: Shape, found: Any, name: str) -> Shape:
+    for leak in leaks(found, name):
         raise RejectedError(*leak)
-
-
-def _check_times(started: str, exported: str) -> None:
-    form = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"
-    try:
-        began, ended = (datetime.strptime(each, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC) for each in (started, exported))
-        real = all(re.fullmatch(form, each) for each in (started, exported)) and began.year >= 2024
-    except ValueError as error:
-        raise RejectedError("manifest.time", "started or exported is not a real time, as in 2026-01-31T23:59:59Z") from error
-    if not real or not began <= ended <= datetime.now(UTC) + timedelta(days=1):
-        raise RejectedError("manifest.time", "started and exported must follow each other and not lie in the future")
-
-
-def _check_text(text: str, name: str, allowed: str) -> None:
-    """Free text is shown to people: nothing unseen in it, and only the one form that is compared."""
-    odd = next((letter for letter in text if letter not in allowed and _unseen(letter)), None)
-    if odd is not None:
-        raise RejectedError("submitter.text", f"the submitter's {name} holds the invisible character {odd!a}; remove it")
-    if unicodedata.normalize("NFC", text) != text or (text and not any(map(str.isalnum, text))):
-        raise RejectedError("submitter.text", f"the submitter's {name} has no letter, or is not in Unicode's form NFC")
-
-
-def _unseen(letter: str) -> bool:
-    kind = unicodedata.category(letter)
-    return kind[0] == "C" or (kind[0] == "Z" and letter != " ") or letter == "\u2800" or visible(letter) != letter
+    return record
 
 
 def slug_of(model: str) -> str:

@@ -89,7 +89,7 @@ def read_marks(root: Path) -> Marks:
             return Marks()
         if path.stat().st_size > MIB:
             raise RunError(f"{path} is larger than 1 MiB")
-        return read(Marks, parse_json(path.read_bytes(), PLACE), str(path), {}, "marks")
+        return read(Marks, parse_json(path.read_bytes(), PLACE), str(path), "marks")
     except RejectedError as error:
         raise RunError(f"{error.said} (docs/board.md describes the file)") from error
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The pages of one run: its report, and its transcripts with each judge's quotation marked where it stands in the reply.
+"""The pages of one run: its report, and its transcripts with each judge's quotation marked in the reply.
 
 Everything here passed `report.text.visible` and is escaped by the template; no page holds a script of its own but the report,
 which names its one script by hash.
@@ -11,44 +11,27 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from helmbench_hf.board.verify import Report
 from helmbench_hf.content.load import default_benchmark
-from helmbench_hf.report.page import ReportInput, write_report
+from helmbench_hf.report.page import ReportInput, environment, write_report
 from helmbench_hf.report.policies import Policy
 from helmbench_hf.report.text import visible
-from helmbench_hf.report.transcripts import CONTENT_NOTE, OUTCOMES, Transcript, payload, transcripts
+from helmbench_hf.report.transcripts import CONTENT_NOTE, Transcript, filters, payload, transcripts
 from helmbench_hf.runs.folder import replacing
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
+PACKAGE = "helmbench_hf.board"
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
 POLICY += "; require-trusted-types-for 'script'; trusted-types 'none'"
 """Content-Security-Policy of every page."""
 
 
-def environment() -> Environment:
-    """The board's templates; everything is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    found = Environment(
-        loader=PackageLoader("helmbench_hf.board"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.filters["visible"] = visible
-    found.globals |= {"policy": POLICY, "content_note": CONTENT_NOTE}
-    return found
-
-
 def write_page(template: str, path: Path, **context: Any) -> None:
-    """One page, whole or not at all."""
+    """One page, complete or not at all."""
     with replacing(path) as file:
-        file.write(environment().get_template(template).render(**context))
+        made = environment(PACKAGE).get_template(template)
+        file.write(made.render(policy=POLICY, content_note=CONTENT_NOTE, **context))
 
 
 def write_run(report: Report, folder: Path, policies: Sequence[Policy]) -> None:
@@ -70,8 +53,7 @@ def write_run(report: Report, folder: Path, policies: Sequence[Policy]) -> None:
     listed = [_shown(entry, twins) for entry in said]
     name = visible(manifest.model.id, 200)
     facts = {"run": manifest.run_id, "model": name, "draws": manifest.settings.draws, "up": "../../"}
-    used = {slug for each in listed for slug in each["outcomes"]}
-    outcomes = {slug: words for slug, words in OUTCOMES.items() if slug in used}
+    outcomes = dict(filters(said)["outcome"])
     write_page("transcripts.html.j2", folder / "transcripts.html", rows=listed, outcomes=outcomes, **facts)
     for scenario, cases in groupby(sorted(listed, key=lambda each: each["scenario"]), key=lambda each: str(each["scenario"])):
         write_page("cases.html.j2", folder / f"{scenario}.html", scenario=scenario, cases=list(cases), **facts)
@@ -104,18 +86,18 @@ def _quotes(entry: Transcript, turn: int) -> Iterator[tuple[str, str]]:
 
 
 def _marked(text: str, quotes: Iterator[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The text in pieces, each with the quotations that it stands in. Letters and digits are compared, as for the judge."""
+    """The text in pieces, each with the quotations that it is part of. Letters and digits are compared, as for the judge."""
     letters, places = [], []
     for place, letter in enumerate(text):
         for bare in re.findall(r"[^\W_]", unicodedata.normalize("NFKC", letter).casefold()):
             letters.append(bare)
             places.append(place)
-    whole, inside = "".join(letters), [""] * len(text)
+    bare_text, inside = "".join(letters), [""] * len(text)
     for quote, name in quotes:
         begin = 0
         for piece in re.split(r"\.\.\.|…", quote):
             bare = "".join(re.findall(r"[^\W_]", unicodedata.normalize("NFKC", piece).casefold()))
-            at = whole.find(bare, begin) if bare else -1
+            at = bare_text.find(bare, begin) if bare else -1
             if at >= 0:
                 begin = at + len(bare)
                 for place in range(places[at], places[begin - 1] + 1):

@@ -1,27 +1,30 @@
-"""From rows to verdicts, by the code that grades every run: what `submit` copies and what `verify` computes again."""
+"""From rows to verdicts and scores, by the code that grades every run: what `submit` writes and what `verify` computes again."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pydantic import TypeAdapter
 
 from helmbench_hf.board.files import RejectedError, json_lines, parse_json
-from helmbench_hf.board.manifest import TOKENS, Judge
+from helmbench_hf.board.manifest import TOKENS, Judge, Manifest
 from helmbench_hf.content.load import Benchmark
+from helmbench_hf.dataset.load import CaseSet
 from helmbench_hf.hashing import digest
 from helmbench_hf.judging.grade import by_code, exchanges, questions
 from helmbench_hf.judging.judge import verdict
+from helmbench_hf.judging.scored import find_scores
 from helmbench_hf.models.chat import ServerTemplate
 from helmbench_hf.models.engine import Message
-from helmbench_hf.models.keys import KeyContext
 from helmbench_hf.models.withheld import ENDS
-from helmbench_hf.records import Case, Completion, Verdict
+from helmbench_hf.records import Completion, Verdict
 from helmbench_hf.runs.journal import line_of, row_of
-from helmbench_hf.runs.turns import Conversations, Settings, turn_name
+from helmbench_hf.runs.turns import Conversations, turn_name
+from helmbench_hf.scoring.scores import Scores
 from helmbench_hf.tasks.helplines import Registry
 
 NO_ANSWER = ("refused", "engine_error")
@@ -41,74 +44,83 @@ JUDGE_TOKENS = 256
 """Most of a judge's answer: a short quote with its verdict, or one letter. A quarter of the characters a token is plenty here."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Asked:
-    """One planned request: the names of all conversations that have it, its longest answer, the hash of what was put."""
+    """One planned request: the name of the first conversation that has it, its longest answer, the hash of what was put."""
 
-    names: list[str]
+    name: str
     budget: int
     prompt: str
 
-    @property
-    def name(self) -> str:
-        """The name under which its row stands: that of the first conversation in the plan."""
-        return self.names[0]
-
 
 @dataclass(slots=True)
-class Answers:
-    """The planned requests of a run, found among its rows by their keys."""
+class Replay:
+    """The planned requests of a run, found among its rows by their keys, and the verdicts that follow."""
 
     asked: dict[str, Asked] = field(default_factory=dict)
     """By key."""
-    by_name: dict[str, Completion] = field(default_factory=dict)
+    answers: dict[str, Completion] = field(default_factory=dict)
     """Under the name of every conversation that has it."""
     missing: list[str] = field(default_factory=list)
     """Planned answers that should be there and are not. One after a refused, failed or withheld turn need not be."""
+    questions: dict[str, dict[str, Asked]] = field(default_factory=dict)
+    """By judge and key."""
+    verdicts: list[Verdict] = field(default_factory=list)
+
+    def scores(
+        self, loaded: CaseSet, manifest: Manifest, judges: Sequence[Judge], checks: Mapping[str, Any], benchmark: Benchmark
+    ) -> Scores:
+        """Every number of the run. `checks`: what each cited check holds, by its name."""
+        return find_scores(
+            loaded.cases,
+            self.verdicts,
+            [judge.row() for judge in judges],
+            checks,
+            benchmark=benchmark,
+            draws=manifest.settings.draws,
+            design=manifest.dataset.design,
+            content_sha256=loaded.identity.content_sha256,
+            panel=manifest.submission.panel,
+        )
 
 
-def find_answers(cases: Sequence[Case], context: KeyContext, settings: Settings, rows: Mapping[str, Completion]) -> Answers:
-    """Walk every conversation of the plan from its first key, each answer leading to the next turn's."""
-    found, ended = Answers(), set[tuple[str, int]]()
-    for each in Conversations(cases, ServerTemplate(), context, settings, rows).reached():
+def replay(
+    loaded: CaseSet,
+    manifest: Manifest,
+    rows: Mapping[str, Completion],
+    judges: Sequence[tuple[Judge, Mapping[str, Completion]]],
+    benchmark: Benchmark,
+) -> Replay:
+    """Walk every conversation of the plan from its first key, then every question to each judge about the answers found.
+
+    `rows`: the model's answers by key; `judges`: each with its answers by key.
+    """
+    found, cases, settings, ended = Replay(), loaded.cases, manifest.chosen(), set[tuple[str, int]]()
+    for each in Conversations(cases, ServerTemplate(), manifest.key.context(), settings, rows).reached():
         completion = rows.get(each.key)
         budget = each.case.max_tokens + settings.thinking_tokens
-        known = found.asked.setdefault(each.key, Asked([], budget, messages_sha(each.messages)))
-        known.names.append(each.name)
+        found.asked.setdefault(each.key, Asked(each.name, budget, messages_sha(each.messages)))
         if completion is not None:
-            found.by_name[each.name] = completion
+            found.answers[each.name] = completion
             if completion.status in ENDED:
                 ended.add((each.case.code, each.draw))
     for case in cases:
         for draw in range(settings.draws):
             if (case.code, draw) not in ended:
                 names = (turn_name(case.code, number, draw) for number in range(1, len(case.turns) + 1))
-                found.missing += [name for name in names if name not in found.by_name]
+                found.missing += [name for name in names if name not in found.answers]
+    found.verdicts += by_code(cases, found.answers, Registry.build(benchmark.countries), settings.draws)
+    for judge, said in judges:
+        asked = found.questions[judge.id] = {}
+        for reply, code, calls in questions(judge.row(), exchanges(cases, found.answers, settings.draws), benchmark):
+            asked |= {key: Asked(ask.name, JUDGE_TOKENS, messages_sha(ask.messages)) for ask, key in calls if key not in asked}
+            found.verdicts.append(verdict(reply, code, judge.id, calls, said))
     return found
 
 
 def messages_sha(messages: Sequence[Message]) -> str:
     """Hash of a conversation as it was put."""
     return digest([[message.role, message.content] for message in messages])
-
-
-def find_judged(
-    judge: Judge, cases: Sequence[Case], answers: Answers, draws: int, said: Mapping[str, Completion], benchmark: Benchmark
-) -> tuple[dict[str, Asked], list[Verdict]]:
-    """Every call of one judge by key, and each verdict as the parser gives it for the judge's answer and this very reply."""
-    asked: dict[str, Asked] = {}
-    verdicts = []
-    for reply, code, calls in questions(judge.row(), exchanges(cases, answers.by_name, draws), benchmark):
-        for ask, key in calls:
-            known = asked.setdefault(key, Asked([], JUDGE_TOKENS, messages_sha(ask.messages)))
-            known.names.append(ask.name)
-        verdicts.append(verdict(reply, code, judge.id, calls, said))
-    return asked, verdicts
-
-
-def code_verdicts(cases: Sequence[Case], answers: Answers, draws: int, benchmark: Benchmark) -> Iterator[Verdict]:
-    """What code decides on every planned reply."""
-    return by_code(cases, answers.by_name, Registry.build(benchmark.countries), draws)
 
 
 def segment(stored: Mapping[str, Completion], asked: Mapping[str, Asked] | None = None) -> bytes:
@@ -139,10 +151,10 @@ def _completion(line: bytes, where: str, judge: bool) -> Completion:
         raise RejectedError("rows.shape", f"{where} is not as a journal writes it, or its checksum is wrong")
     if not re.fullmatch(r"[0-9a-f]{64}", row.key) or not re.fullmatch(r"([0-9a-f]{64})?", row.prompt_sha):
         raise RejectedError("rows.shape", f"{where}: key or prompt_sha is not a SHA-256")
-    read = row.label_logprobs
-    if read is not None and not (judge and len(read) <= 5 and all(-1e6 <= each <= 1e-3 for each in read)):
+    letters = row.label_logprobs
+    if letters is not None and not (judge and len(letters) <= 5 and all(-1e6 <= each <= 1e-3 for each in letters)):
         raise RejectedError("rows.shape", f"{where}: label_logprobs are not log-probabilities of letters")
-    ends = (*FINISHED[row.status], *(("length",) if read is not None else ()))
+    ends = (*FINISHED[row.status], *(("length",) if letters is not None else ()))
     if row.finish_reason not in ends or (row.status in NO_ANSWER and (row.text or row.reasoning)):
         raise RejectedError("rows.status", f"{where}: status, finish_reason and text contradict each other")
     if TOKENS.search(row.text) or TOKENS.search(row.reasoning):

@@ -161,32 +161,32 @@ def collect(
             run, name = read_run(folder)
             design, mark = run.manifest.dataset.design, marks.of(run.manifest.run_id)
             if design not in designs:
-                reason = [Reason("board.design", f"a run of the design {design}; this board shows {' and '.join(designs)}")]
-            elif mark.withdrawn:
-                reason = [Reason("board.withdrawn", mark.withdrawn)]
-            else:
-                key = digest([name, place, __version__, CACHE_FORMAT, load(design).identity.content_sha256])
-                reason = _verified(folder, run, cache / "verified" / key, load, write_pages, found)
+                raise RejectedError("board.design", f"a run of the design {design}; this board shows {' and '.join(designs)}")
+            if mark.withdrawn:
+                raise RejectedError("board.withdrawn", mark.withdrawn)
+            key = digest([name, place, __version__, CACHE_FORMAT, load(design).identity.content_sha256])
+            reasons = _verified(folder, run, cache / "verified" / key, load, write_pages, found)
         except RejectedError as error:
-            reason = [Reason(error.code, error.said)]
+            reasons = [Reason(error.code, error.said)]
         except (OSError, UnreadableError) as error:
-            reason = [Reason("board.unreadable", str(error))]
-        if reason:
-            results.refused.append((place, reason))
-        said(f"{quoted(place)}: {'not shown' if reason else 'verified'}")
+            reasons = [Reason("board.unreadable", str(error))]
+        if reasons:
+            results.refused.append((place, reasons))
+        said(f"{quoted(place)}: {'not shown' if reasons else 'verified'}")
     # what maintainers ran again stands, then what came first; what is nearly the same waits for a person
     for entry in sorted(found, key=lambda each: _precedence(each, marks)):
-        alike = []
-        for shown in results.entries:
-            ids = entry.run.manifest.run_id, shown.run.manifest.run_id
-            known = ids[1] in marks.of(ids[0]).beside or ids[0] in marks.of(ids[1]).beside
-            if not known and (again := resembles(entry.run, shown.run)):
-                alike.append(again)
-        if alike:
+        others = [shown.run for shown in results.entries if not _side_by_side(entry.run, shown.run, marks)]
+        if alike := [reason for other in others if (reason := resembles(entry.run, other))]:
             results.refused.append((entry.run.place, alike))
         else:
             results.entries.append(entry)
     return results
+
+
+def _side_by_side(run: Run, other: Run, marks: Marks) -> bool:
+    """Whether maintainers looked at both and let them stand beside each other."""
+    one, two = run.manifest.run_id, other.manifest.run_id
+    return two in marks.of(one).beside or one in marks.of(two).beside
 
 
 def _precedence(entry: Entry, marks: Marks) -> tuple[bool, str, str]:

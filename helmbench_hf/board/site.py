@@ -12,9 +12,10 @@ from typing import Any
 
 from helmbench_hf import __version__
 from helmbench_hf.board.marks import Mark, Marks, above_holdout
-from helmbench_hf.board.pages import environment, write_page
+from helmbench_hf.board.pages import PACKAGE, write_page
 from helmbench_hf.board.results import Entry, Results
 from helmbench_hf.hashing import digest
+from helmbench_hf.report.page import asset, environment
 from helmbench_hf.report.text import deep, visible
 from helmbench_hf.runs.folder import write_json
 from helmbench_hf.scoring.compare import MUST_AGREE, PairTest, Standing, board
@@ -81,10 +82,8 @@ def build(results: Results, marks: Marks, out: Path, *, test: bool = False) -> i
     shown = {"tables": tables, "refused": deep([[place, [asdict(each) for each in why]] for place, why in results.refused])}
     write_page("index.html.j2", out / "index.html", up="", test=test, address=results.address, version=__version__, **shown)
     write_page("compare.html.j2", out / "compare.html", up="", runs=[(row.id, row.label) for each in tables for row in each.rows])
-    loader = environment().loader
-    assert loader is not None
     for name in ("board.css", "board.js"):
-        (out / name).write_text(loader.get_source(environment(), name)[0], encoding="utf-8")
+        (out / name).write_text(asset(environment(PACKAGE), name), encoding="utf-8")
     found = {"format": FORMAT, "helmbench": __version__, "test_board": test, "source": results.address}
     write_json(out / "table.json", {**found, "tables": [_json(each) for each in tables]})
     return len(results.entries)
@@ -155,18 +154,17 @@ def _gate(scores: Scores, signed: set[str]) -> str:
     good = sum(row.validated for row in scores.criteria)
     if not good:
         return "not validated"
-    known = all(claim.labels_sha256 in signed for claim in scores.checks if claim.basis == "human")
-    return f"validated on {good} of {len(scores.criteria)} criteria, {'signed' if known else 'claimed by the submitter'}"
+    vouched = all(claim.labels_sha256 in signed for claim in scores.checks if claim.basis == "human")
+    return f"validated on {good} of {len(scores.criteria)} criteria, {'signed' if vouched else 'claimed by the submitter'}"
 
 
 def _above(entry: Entry, mark: Mark, marks: Marks, others: Sequence[Entry]) -> Estimate | None:
     """How far the public score lies above the one on the private holdout, net of reference models."""
     if mark.holdout is None or mark.holdout.design != entry.run.manifest.dataset.design:
         return None
-    known = [(other, marks.of(other.run.manifest.run_id)) for other in others if not mark.reference]
     references = [
         (other.scores.headline.overall.score, their.holdout.score)
-        for other, their in known
+        for other, their in ((other, marks.of(other.run.manifest.run_id)) for other in others if not mark.reference)
         if their.reference and their.holdout and their.holdout.content_sha256 == mark.holdout.content_sha256
     ]
     return above_holdout(entry.scores.headline.overall.score, mark.holdout.score, references)
@@ -174,19 +172,16 @@ def _above(entry: Entry, mark: Mark, marks: Marks, others: Sequence[Entry]) -> E
 
 def _resolves(rows: Sequence[Row], tests: Sequence[PairTest]) -> str:
     """From the tests of every two runs; of a run alone, as if another one's errors were as large and independent."""
-    power = NormalDist().inv_cdf(POWER)
-    known = [
+    power, two_sided = (NormalDist().inv_cdf(share) for share in (POWER, 0.975))
+    what, found = "table", [
         test.high - test.value + power * test.se for test in tests if test.high is not None and test.value is not None and test.se
-    ]
-    if known:
-        return f"Two runs of this table must differ by about {100 * median(known):.0f} points before a test finds it (80% power)."
-    errors = [row.scores.headline.overall.score.se for row in rows]
-    alone = [2**0.5 * error * (NormalDist().inv_cdf(0.975) + power) for error in errors if error]
-    if alone:
-        return (
-            f"Two runs of this design must differ by about {100 * median(alone):.0f} points before a test finds it (80% power)."
-        )
-    return "This design cannot show any difference between runs: no overall score has a standard error."
+    ]  # fmt: skip
+    if not found:
+        errors = [row.scores.headline.overall.score.se for row in rows]
+        what, found = "design", [2**0.5 * error * (two_sided + power) for error in errors if error]
+    if not found:
+        return "This design cannot show any difference between runs: no overall score has a standard error."
+    return f"Two runs of this {what} must differ by about {100 * median(found):.0f} points before a test finds it (80% power)."
 
 
 def _json(table: Table) -> dict[str, Any]:

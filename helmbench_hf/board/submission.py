@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from helmbench_hf import __version__
-from helmbench_hf.board import files, replay
+from helmbench_hf.board import files
 from helmbench_hf.board.checks import check_files, recheck
 from helmbench_hf.board.files import RejectedError
 from helmbench_hf.board.manifest import FORMAT, Judge, Manifest, picked, read_judge, read_manifest, run_id
-from helmbench_hf.board.verify import sha_of, too_little, verdict_row, verify
+from helmbench_hf.board.replay import replay, segment
+from helmbench_hf.board.verify import sha_of, too_little, verify
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset.load import CaseSet
-from helmbench_hf.judging.grade import judge_answers
-from helmbench_hf.judging.scored import find_scores
+from helmbench_hf.judging.grade import judge_answers, verdict_row
 from helmbench_hf.runs.completions import run_dataset
 from helmbench_hf.runs.folder import RunError, RunFolder
 from helmbench_hf.runs.journal import Journal
@@ -80,34 +80,27 @@ def prepare(
     _check_complete(raw, folder)
     loaded = run_dataset(folder)
     try:
+        manifest = _manifest(raw, panel, submitter, text)
         rows = folder.judges()
         judges = [read_judge(picked(Judge, row), f"judge.json of {row['id']}") for row in rows]
-        described = _manifest(raw, panel, submitter, text)
-        settings, context = described.chosen(), described.key.context()
         stored = Journal.read(folder.completions).everything()
-        answers = replay.find_answers(loaded.cases, context, settings, stored)
-        _check_answered(answers.missing, run, "planned answers", "the command that began it")
-        content = {files.COMPLETIONS: replay.segment(stored, answers.asked)}
-        verdicts = list(replay.code_verdicts(loaded.cases, answers, settings.draws, benchmark))
-        for row, judge in zip(rows, judges, strict=True):
-            said = judge_answers(folder, row, benchmark).everything()
-            asked, derived = replay.find_judged(judge, loaded.cases, answers, settings.draws, said, benchmark)
-            open_ = [plan.name for key, plan in asked.items() if key not in said]
+        said = {row["id"]: judge_answers(folder, row, benchmark).everything() for row in rows}
+        found = replay(loaded, manifest, stored, [(judge, said[judge.id]) for judge in judges], benchmark)
+        _check_answered(found.missing, run, "planned answers", "the command that began it")
+        content = {files.COMPLETIONS: segment(stored, found.asked)}
+        for judge in judges:
+            asked, place = found.questions[judge.id], f"{files.JUDGMENTS}/{judge.id}"
+            open_ = [plan.name for key, plan in asked.items() if key not in said[judge.id]]
             _check_answered(open_, run, f"questions to the judge {judge.id}", "`helmbench grade`")
-            content[f"{files.JUDGMENTS}/{judge.id}/{files.JUDGE}"] = _json(judge.row())
-            content[f"{files.JUDGMENTS}/{judge.id}/{files.SEGMENT}"] = replay.segment(said, asked)
-            verdicts += derived
+            content |= {f"{place}/{files.JUDGE}": _json(judge.row()), f"{place}/{files.SEGMENT}": segment(said[judge.id], asked)}
         content |= check_files(checks, labels, rows, benchmark)
         cited = {path.resolve().name: recheck(content, path.resolve().name, benchmark) for path in checks}
-        scores = find_scores(
-            loaded.cases, verdicts, rows, cited, benchmark=benchmark, draws=settings.draws, design=raw["dataset"]["design"],
-            content_sha256=raw["dataset"]["content_sha256"], panel=panel,
-        )  # fmt: skip
+        scores = found.scores(loaded, manifest, judges, cited, benchmark)
         if short := too_little(scores, benchmark.scoring.minimum_coverage):
             raise RunError(f"{run} cannot be submitted: {short}. Run again what failed, or grade it again (`helmbench grade`).")
-        content[files.VERDICTS] = "".join(f"{json.dumps(verdict_row(each))}\n" for each in verdicts).encode("ascii")
+        content[files.VERDICTS] = "".join(f"{json.dumps(verdict_row(each))}\n" for each in found.verdicts).encode("ascii")
         content[files.SCORES] = _json(to_json(scores))
-        manifest = _signed(described, content)
+        manifest = _signed(manifest, content)
     except RejectedError as error:
         raise RunError(f"{error.said} ({error.code})") from error
     made = Submission(manifest, judges, {files.MANIFEST: _json(manifest.model_dump()), **content}, scores)

@@ -1,6 +1,6 @@
 """`helmbench verify`: is a submission what it says? Everything that follows from its rows is computed again and compared.
 
-The reasons have stable codes (docs/submitting.md lists them). What rows cannot show stands in the notes: that the model and the
+The reasons have stable codes (docs/submitting.md lists them). What rows cannot show is said in the notes: that the model and the
 judges really gave these answers is found out only by running them again.
 """
 
@@ -10,21 +10,21 @@ import hashlib
 import json
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from helmbench_hf import __version__
-from helmbench_hf.board import checks, files, replay
+from helmbench_hf.board import checks, files
 from helmbench_hf.board.files import RejectedError, quoted
 from helmbench_hf.board.manifest import FORMAT, Judge, Key, Manifest, Model, folded, read_judge, read_manifest, run_id
-from helmbench_hf.board.replay import Asked
+from helmbench_hf.board.replay import CHARACTERS_A_TOKEN, NO_ANSWER, Asked, read_journal, replay
 from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.dataset.load import CaseSet
 from helmbench_hf.judging import rubric
-from helmbench_hf.judging.scored import find_scores
+from helmbench_hf.judging.grade import verdict_row
 from helmbench_hf.models.keys import engine_label
 from helmbench_hf.records import Case, Completion, Verdict
 from helmbench_hf.scoring.scores import FORMAT as SCORES_FORMAT
@@ -39,7 +39,8 @@ EXAMPLES = 3
 """Sentences of one code that are told."""
 HOLDS = {"copy.replies", "model.confusable"}
 """Codes that a person must look at; `board/marks.json` says what may stand beside what."""
-_VERDICT = tuple(each.name for each in fields(Verdict))
+_VERDICT = {each.name for each in fields(Verdict)}
+_VERSIONS = ("name", "design", "version", "scoring_version")
 _PLACE = {"case": str, "turn": int, "draw": int, "criterion": str, "grader": str}
 
 
@@ -140,39 +141,43 @@ def _verify(content: Mapping[str, bytes], load: Load, benchmark: Benchmark, foun
     manifest = found.manifest = _manifest(content)
     judges = found.judges = _judges(content, found)
     loaded = load(manifest.dataset.design)
-    found.cases = loaded.cases
+    found.cases, draws = loaded.cases, manifest.chosen().draws
     _check_versions(manifest, judges, loaded, benchmark, found)
     _check_identities(manifest, judges, found)
-    settings = manifest.chosen()
-    names = sorted({path.split("/")[1] for path in content if path.startswith(f"{files.CHECKS}/")})
     given = files.parse_json(content[files.SCORES], files.SCORES)
     if found.faults:
         return
+    names = sorted({path.split("/")[1] for path in content if path.startswith(f"{files.CHECKS}/")})
     cited = {name: checks.recheck(content, name, benchmark) for name in names}
-    planned = sum(len(case.turns) for case in loaded.cases) * settings.draws
-    said = replay.read_journal(content[files.COMPLETIONS], files.COMPLETIONS, planned, judge=False)
-    rows = _by_key(said, "rows", found)
-    answers = replay.find_answers(loaded.cases, manifest.key.context(), settings, rows)
-    found.answers = answers.by_name
-    _check_rows(said, answers.asked, bool(manifest.key.template_sha), "rows", found)
-    for name in answers.missing:
-        found.add("rows.missing", f"there is no row of {name}")
-    found.verdicts = list(replay.code_verdicts(loaded.cases, answers, settings.draws, benchmark))
+    planned = sum(len(case.turns) for case in loaded.cases) * draws
+    graded = sum(len(case.grading.turns) for case in loaded.cases) * draws
+    rows = read_journal(content[files.COMPLETIONS], files.COMPLETIONS, planned, judge=False)
+    said: dict[str, list[Completion]] = {}
     for judge in judges:
-        found.verdicts += _judged(content, judge, loaded, answers, settings.draws, benchmark, found)
-    graded = sum(len(case.grading.turns) for case in loaded.cases) * settings.draws
+        name = f"{files.JUDGMENTS}/{judge.id}/{files.SEGMENT}"
+        said[judge.id] = read_journal(content[name], name, graded * len(benchmark.criteria) * judge.orders, judge=True)
+    judged = [(judge, _by_key(said[judge.id])) for judge in judges]
+    replayed = replay(loaded, manifest, _by_key(rows), judged, benchmark)
+    found.answers, found.verdicts = replayed.answers, replayed.verdicts
+    _check_rows(rows, replayed.asked, bool(manifest.key.template_sha), "rows", found)
+    for name in replayed.missing:
+        found.add("rows.missing", f"there is no row of {name}")
+    for judge in judges:
+        _check_judge(judge, said[judge.id], replayed.questions[judge.id], found)
     most = graded * (MOST_BY_CODE + len(judges) * len(benchmark.criteria))
-    _check_verdicts(files.json_lines(content[files.VERDICTS], files.VERDICTS, most), found.verdicts, found)
+    _check_verdicts(files.json_lines(content[files.VERDICTS], files.VERDICTS, most), replayed.verdicts, found)
     found.notes += _notes(manifest, rows, names)
     if not found.faults:
-        found.scores = find_scores(
-            loaded.cases, found.verdicts, [judge.row() for judge in judges], cited, benchmark=benchmark, draws=settings.draws,
-            design=manifest.dataset.design, content_sha256=loaded.identity.content_sha256, panel=manifest.submission.panel,
-        )  # fmt: skip
+        found.scores = replayed.scores(loaded, manifest, judges, cited, benchmark)
         if short := too_little(found.scores, benchmark.scoring.minimum_coverage):
             found.add("scores.coverage", short)
         for where in differing(given, plain(to_json(found.scores)), "scores"):
             found.add("scores.edited", f"{quoted(where)} is not what the rows give")
+
+
+def _by_key(rows: Sequence[Completion]) -> dict[str, Completion]:
+    """The first row of each key."""
+    return {row.key: row for row in reversed(rows)}
 
 
 def _manifest(content: Mapping[str, bytes]) -> Manifest:
@@ -215,31 +220,26 @@ def _judges(content: Mapping[str, bytes], found: Report) -> list[Judge]:
         found.add("judge.field", f"two judges have one name, one is called `code`, or there are more than {MOST_JUDGES}")
     if len({judge.number for judge in judges}) < len(judges):
         found.add("judge.field", "two judges have the same number")
-    families = {judge.family.casefold(): judge.family for judge in judges}
-    by_weights: dict[str, set[str]] = {}
+    named: dict[str, set[str]] = defaultdict(set)
     for judge in judges:
-        by_weights.setdefault(judge.model.weights, set()).add(judge.family)
-        if families[judge.family.casefold()] != judge.family:
-            found.add("judge.family", f"the family {judge.family} is written in two ways")
-    for shared in by_weights.values():
+        named[f"family {judge.family.casefold()}"].add(judge.family)
+        named[judge.model.weights].add(judge.family)
+    for shared in named.values():
         if len(shared) > 1:
-            found.add("judge.family", f"{' and '.join(sorted(shared))} are one set of weights, so they are one family")
+            found.add("judge.family", f"{' and '.join(sorted(shared))} are one family: one set of weights or one name")
     return sorted(judges, key=lambda judge: (judge.number, judge.id))
 
 
 def _check_versions(manifest: Manifest, judges: Sequence[Judge], loaded: CaseSet, benchmark: Benchmark, found: Report) -> None:
     ours, theirs = loaded.identity, manifest.dataset
-    for name in ("name", "design", "version", "scoring_version"):
-        if getattr(ours, name) != getattr(theirs, name):
-            found.add("dataset.version", f"{name} is {quoted(getattr(theirs, name))}, the dataset here has {getattr(ours, name)}")
+    facts = [("dataset.version", name, getattr(theirs, name), getattr(ours, name)) for name in _VERSIONS]
+    facts.append(("harness.version", "helmbench", manifest.helmbench, __version__))
+    facts.append(("scores.format", "the format of the scores", manifest.submission.scores_format, SCORES_FORMAT))
+    for code, name, given, here in facts:
+        if given != here:
+            found.add(code, f"{name} is {quoted(given)}, and here it is {here}")
     if ours.content_sha256 != theirs.content_sha256:
         found.add("dataset.content", "the content hash is not that of the dataset here: other cases were asked")
-    if manifest.helmbench != __version__:
-        found.add("harness.version", f"made by helmbench {quoted(manifest.helmbench)}; only {__version__} can recompute its own")
-    if manifest.submission.scores_format != SCORES_FORMAT:
-        found.add(
-            "scores.format", f"scores have format {manifest.submission.scores_format}, this helmbench writes {SCORES_FORMAT}"
-        )
     for judge in judges:
         if judge.rubric.model_dump() != rubric.identity(benchmark):
             found.add("judge.rubric", f"{judge.id} answered another judge prompt or other criteria than this helmbench has")
@@ -269,32 +269,28 @@ def _unlike(model: Model, key: Key) -> str:
     return "the chat template" if model.template_sha != key.template_sha else ""
 
 
-def _by_key(given: Sequence[Completion], kind: str, found: Report) -> dict[str, Completion]:
-    rows: dict[str, Completion] = {}
-    for row in given:
-        if rows.setdefault(row.key, row) is not row:
-            found.add(f"{kind}.twice", f"two rows have the key of {quoted(row.request)}")
-    return rows
-
-
 def _check_rows(given: Sequence[Completion], asked: Mapping[str, Asked], rendered: bool, kind: str, found: Report) -> None:
-    """Each row answers a planned request, under its name, within its budget.
+    """Each row answers a planned request, alone, under its name, within its budget.
 
     Token ids cannot be rendered here without the tokenizer; but one conversation has one rendering, and two have two.
     """
     unplanned = "rows.key" if kind == "rows" else "verdict.other-reply"
+    keys = set[str]()
     by_messages: dict[str, str] = {}
     by_prompt: dict[str, str] = {}
     for row in given:
+        if row.key in keys:
+            found.add(f"{kind}.twice", f"two rows have the key of {quoted(row.request)}")
+        keys.add(row.key)
         plan = asked.get(row.key)
         if plan is None:
             found.add(unplanned, f"the key of {quoted(row.request)} belongs to no request of this plan, model and history")
             continue
         if plan.name != row.request:
             found.add(f"{kind}.name", f"the row of {plan.name} is called {quoted(row.request)}")
-        if row.output_tokens > plan.budget or len(row.text) + len(row.reasoning) > replay.CHARACTERS_A_TOKEN * plan.budget:
+        if row.output_tokens > plan.budget or len(row.text) + len(row.reasoning) > CHARACTERS_A_TOKEN * plan.budget:
             found.add("rows.budget", f"{plan.name} is longer than its budget of {plan.budget} tokens can be")
-        if row.status in replay.NO_ANSWER:
+        if row.status in NO_ANSWER:
             continue
         if bool(row.prompt_sha) != rendered:
             found.add("rows.prompt", f"{plan.name} {'lacks' if rendered else 'has'} the hash of a rendered prompt")
@@ -304,70 +300,51 @@ def _check_rows(given: Sequence[Completion], asked: Mapping[str, Asked], rendere
             found.add("rows.prompt", f"{plan.name} and an answer to other messages have the same prompt")
 
 
-def _judged(
-    content: Mapping[str, bytes],
-    judge: Judge,
-    loaded: CaseSet,
-    answers: replay.Answers,
-    draws: int,
-    benchmark: Benchmark,
-    found: Report,
-) -> list[Verdict]:
-    """One judge's verdicts, read again from its stored answers, each for the very reply that its key names."""
-    name = f"{files.JUDGMENTS}/{judge.id}/{files.SEGMENT}"
-    most = sum(len(case.grading.turns) for case in loaded.cases) * draws * len(benchmark.criteria) * judge.orders
-    given = replay.read_journal(content[name], name, most, judge=True)
-    said = _by_key(given, "verdict", found)
-    asked, verdicts = replay.find_judged(judge, loaded.cases, answers, draws, said, benchmark)
+def _check_judge(judge: Judge, given: Sequence[Completion], asked: Mapping[str, Asked], found: Report) -> None:
+    """One judge's answers: each for the very reply that its key names, in the judge's mode, and none is missing."""
     _check_rows(given, asked, bool(judge.key.template_sha), "verdict", found)
     for row in given:
         if (judge.mode == "fast") != (row.label_logprobs is not None) and row.status in ("ok", "truncated"):
             found.add("verdict.mode", f"the answer {quoted(row.request)} of {judge.id} is not of the mode {judge.mode}")
+    answered = {row.key for row in given}
     for key, plan in asked.items():
-        if key not in said:
+        if key not in answered:
             found.add("verdict.unanswered", f"{judge.id} has no answer to {plan.name}")
-    return verdicts
 
 
 def _check_verdicts(given: Iterable[tuple[str, bytes]], verdicts: Sequence[Verdict], found: Report) -> None:
-    expected = {_place(row, ""): row for row in map(verdict_row, verdicts)}
+    """Each verdict is the one that follows from the rows; their order says nothing."""
+    expected = {_place(row, ""): row for row in (plain(verdict_row(each)) for each in verdicts)}
     seen = set()
     for where, line in given:
         row = files.parse_json(line, where)
         place = _place(row, where)
-        shown = quoted("/".join(map(str, place)))
         if place not in expected:
-            found.add("verdict.unknown", f"nothing of this run has a verdict on {shown}")
+            found.add("verdict.unknown", f"nothing of this run has a verdict on {place}")
         elif place in seen:
-            found.add("verdict.twice", f"there are two verdicts on {shown}")
+            found.add("verdict.twice", f"there are two verdicts on {place}")
         elif row["completion"] != expected[place]["completion"]:
-            found.add("verdict.other-reply", f"the verdict on {shown} names another reply than the one that stands there")
+            found.add("verdict.other-reply", f"the verdict on {place} names another reply than the one that was given there")
         elif edited := next(differing(row, expected[place]), None):
-            found.add("verdict.edited", f"{quoted(edited)} of the verdict on {shown} is not what its answer gives")
+            found.add("verdict.edited", f"{quoted(edited)} of the verdict on {place} is not what its answer gives")
         seen.add(place)
     for place in expected:
         if place not in seen:
-            found.add("verdict.missing", f"the verdict on {quoted('/'.join(map(str, place)))} is missing")
+            found.add("verdict.missing", f"the verdict on {place} is missing")
 
 
-def _place(row: Any, where: str) -> tuple[Any, ...]:
-    """What a verdict is about. Raises `RejectedError` for a row of another shape."""
-    if not isinstance(row, dict) or set(row) != set(_VERDICT):
+def _place(row: Any, where: str) -> str:
+    """What a verdict is about, as one quoted word. Raises `RejectedError` for a row of another shape."""
+    if not isinstance(row, dict) or row.keys() != _VERDICT:
         raise RejectedError("verdict.shape", f"{where} has other fields than a verdict")
     if any(type(row[name]) is not kind for name, kind in _PLACE.items()):
         raise RejectedError("verdict.shape", f"{where} names its case, turn, draw, criterion or grader by another type")
-    return tuple(row[name] for name in _PLACE)
+    return ascii("/".join(str(row[name])[:80] for name in _PLACE))
 
 
 def plain(value: Any) -> Any:
     """A record's values as they are after a journey through JSON."""
     return json.loads(json.dumps(value, allow_nan=False))
-
-
-def verdict_row(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as `verdicts.jsonl` holds it."""
-    found: dict[str, Any] = plain({name: getattr(verdict, name) for name in _VERDICT})
-    return found
 
 
 def differing(given: Any, found: Any, where: str = "", tolerance: float = 1e-9) -> Iterator[str]:
@@ -403,7 +380,7 @@ def too_little(scores: Scores, minimum: float) -> str:
     return f"only {share:.3g}% of the weight that its design plans was scored, and {100 * minimum:g}% is the least"
 
 
-def _notes(manifest: Manifest, rows: Mapping[str, Completion], cited: Sequence[str]) -> list[str]:
+def _notes(manifest: Manifest, rows: Sequence[Completion], cited: Sequence[str]) -> list[str]:
     found = ["That the model and the judges gave these answers is the submitter's word until somebody runs them again."]
     if manifest.model.served:
         found.append("The model is named only by its server; nobody could verify what stood behind it.")
@@ -412,7 +389,7 @@ def _notes(manifest: Manifest, rows: Mapping[str, Completion], cited: Sequence[s
     if manifest.key.template_sha:
         found.append("Prompts were not rendered again (that needs the tokenizer); messages were checked by their keys.")
     found += [f"The check {quoted(name)} was computed again from its rows; nobody asked the judge again." for name in cited]
-    ended = Counter[str](row.status for row in rows.values())
+    ended = Counter[str](row.status for row in rows)
     if missing := [f"{ended[name]} {said}" for name, said in _MISSING.items() if ended[name]]:
         found.append(f"Answers that are missing: {', '.join(missing)}.")
     if manifest.dataset.design == "smoke":

@@ -17,7 +17,7 @@ from helmbench_hf.cli.run import TensorParallel, Thinking, child_job, ours
 
 if TYPE_CHECKING:
     from helmbench_hf.content.load import Benchmark
-    from helmbench_hf.judging.check import JudgeCheck, Labels
+    from helmbench_hf.judging.labels import Labels
     from helmbench_hf.records import CheckedLabel
     from helmbench_hf.runs.folder import RunFolder
 
@@ -64,7 +64,8 @@ def check(
     """Hold a judge against labeled replies; stop it whenever you like, the same command goes on. A judge that fails exits 0."""
     from helmbench_hf.content.lint import load_sound
     from helmbench_hf.content.load import default_root
-    from helmbench_hf.judging.check import JOB, find_labels, payload
+    from helmbench_hf.judging.check import JOB, payload
+    from helmbench_hf.judging.labels import find_labels
     from helmbench_hf.runs.folder import RunFolder
 
     if (judge is None) == (verdicts is None):
@@ -98,7 +99,8 @@ def check(
 def _replay(folder: RunFolder, verdicts: Path, run: Path | None, labels: Labels, benchmark: Benchmark) -> dict[str, Any]:
     """Check what a file says; the judge has a name and no identity."""
     from helmbench_hf.hashing import digest
-    from helmbench_hf.judging.check import outside_verdicts, replayed
+    from helmbench_hf.judging.check import replayed
+    from helmbench_hf.judging.labels import outside_verdicts
 
     if run is not None:
         fail("--run needs --judge: a file of verdicts does not say whether the judge of that run gave them")
@@ -124,55 +126,24 @@ def _written(
     benchmark: Benchmark,
 ) -> dict[str, Any]:
     """Make `check.json` and give what it holds."""
-    from helmbench_hf.dataset.identity import calibration as calibration_of
-    from helmbench_hf.judging import rubric
-    from helmbench_hf.judging.check import check as hold
-    from helmbench_hf.judging.check import on_twins
     from helmbench_hf.judging.claims import FILE, document
     from helmbench_hf.runs.folder import write_json
 
-    identity, calibration = rubric.identity(benchmark), calibration_of(benchmark)
-    raters = labels.raters
-    result: JudgeCheck = hold(
-        found,
-        benchmark,
-        human=labels.basis == "human",
-        raters=None if raters is None else raters.both,
-        twins=on_twins(labels, found),
-        judged=None if run is None else _judged(run, judge, identity),
-    )
-    facts = {
-        "basis": labels.basis,
-        "sha256": labels.sha,
-        "n": len(labels.probes),
-        "left_out": dict(labels.left_out),
-        "raters": [] if raters is None else list(raters.names),
-    }
-    made = document(
-        result,
-        judge=dict(judge),
-        rubric=identity,
-        benchmark={
-            "name": benchmark.file.name,
-            "version": benchmark.file.version,
-            "calibration_version": calibration.version,
-            "calibration_sha256": calibration.sha256,
-        },
-        labels=facts,
-        cost=None if cost is None else dict(cost),
-    )
+    judged = None if run is None else _judged(run, judge, benchmark)
+    made = document(found, labels, benchmark, judge, cost=cost, judged=judged)
     write_json(folder.root / FILE, made)
     return made
 
 
-def _judged(run: Path, judge: Row, identity: Row) -> dict[str, tuple[int, int]]:
+def _judged(run: Path, judge: Row, benchmark: Benchmark) -> dict[str, tuple[int, int]]:
     """By criterion the FAIL verdicts and all verdicts that this judge gave in a run."""
+    from helmbench_hf.judging import rubric
     from helmbench_hf.judging.claims import unlike
     from helmbench_hf.judging.grade import collect
     from helmbench_hf.runs.folder import RunFolder
 
-    graded = collect(RunFolder(run))
-    mine = [row["id"] for row in graded.judge_rows if not unlike({"judge": judge, "rubric": identity}, row)]
+    graded, asked = collect(RunFolder(run)), rubric.identity(benchmark)
+    mine = [row["id"] for row in graded.judge_rows if not unlike({"judge": judge, "rubric": asked}, row)]
     if not mine:
         fail(f"{run} was not graded by this judge in the same mode by the same rubric; grade it, or leave --run out")
     found: dict[str, tuple[int, int]] = {}

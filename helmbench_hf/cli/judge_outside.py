@@ -13,8 +13,9 @@ from helmbench_hf.cli.content import fail
 from helmbench_hf.cli.run import child_job, ours
 
 if TYPE_CHECKING:
-    from helmbench_hf.judging.check import CriterionCheck, Labels
+    from helmbench_hf.judging.gate import CriterionCheck
     from helmbench_hf.judging.judge import JudgeSpec
+    from helmbench_hf.judging.labels import Labels
 
 FILE = "external.json"
 
@@ -26,8 +27,8 @@ def check_outside(
     from helmbench_hf.content.lint import load_sound
     from helmbench_hf.hashing import text_sha
     from helmbench_hf.judging import outside
-    from helmbench_hf.judging.check import check as hold
     from helmbench_hf.judging.check import checked
+    from helmbench_hf.judging.gate import check as hold
     from helmbench_hf.runs.folder import RunFolder, write_json
 
     folder = RunFolder(out or Path("runs") / f"external-{spec.id}-{path.stem}")

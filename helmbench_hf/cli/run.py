@@ -174,7 +174,7 @@ def _settings(sampling: dict[str, Any], free_form: bool) -> Settings:
     try:
         return Settings(**sampling, free_form=free_form)
     except TypeError as error:
-        fail(f"a sampling setting does not exist ({error}); see Settings in generate/turns.py")
+        fail(f"a sampling setting does not exist ({error}); see Settings in helmbench_hf/runs/turns.py")
     except ValueError as error:
         fail(error)
 

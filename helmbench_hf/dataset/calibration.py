@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.content.schema import CalibrationFile, Gold, Reply
+from helmbench_hf.content.schema import CalibrationFile, Criterion, Gold, Reply
 from helmbench_hf.dataset.review import records, write_records
 from helmbench_hf.hashing import digest
 from helmbench_hf.records import Case
@@ -89,8 +89,12 @@ def _labels(benchmark: Benchmark, file: CalibrationFile, reply: Reply, cases: di
         criterion = benchmark.criteria.get(code)
         if criterion is None or criterion.kind == "appraisal" or (gold == "PARTIAL" and criterion.partial is None):
             raise CalibrationError(f"{where}: {code} is no criterion that can be {gold}; take it out.")
-        words = json.dumps([criterion.question, criterion.passes, criterion.partial, criterion.fails, criterion.notes])
-        yield Label(reply, case, tuple(earlier), code, gold, words)
+        yield Label(reply, case, tuple(earlier), code, gold, criterion_words(criterion))
+
+
+def criterion_words(criterion: Criterion) -> str:
+    """The words of a criterion that a label rests on."""
+    return json.dumps([criterion.question, criterion.passes, criterion.partial, criterion.fails, criterion.notes])
 
 
 def reads_of(benchmark: Benchmark, found: Sequence[Label]) -> list[list[Read]]:

@@ -7,8 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from helmbench_hf.dataset.identity import Part
-from helmbench_hf.judging.check import JudgeCheck
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.dataset.identity import Part, calibration
+from helmbench_hf.judging import rubric
+from helmbench_hf.judging.check import on_twins
+from helmbench_hf.judging.gate import check
+from helmbench_hf.judging.labels import Labels
+from helmbench_hf.records import CheckedLabel
 from helmbench_hf.scoring.claims import Calibration, Claims
 from helmbench_hf.scoring.scores import Claim, to_json
 from helmbench_hf.tasks.ledger import ScoringError
@@ -20,23 +25,46 @@ IDENTITY = {"key": "model, template or engine", "mode": "mode", "orders": "numbe
 Row = Mapping[str, Any]
 
 
-def document(check: JudgeCheck, *, judge: Row, rubric: Row, benchmark: Row, labels: Row, cost: Row | None) -> dict[str, Any]:
-    """What `check.json` holds. `judge`: the row of `judge.json`, or what names a judge from elsewhere, without a `key`."""
-    named = {name: value for name, value in judge.items() if name not in ("number", "rubric")}
-    found: dict[str, Any] = {
+def document(
+    found: Sequence[CheckedLabel],
+    labels: Labels,
+    benchmark: Benchmark,
+    judge: Row,
+    *,
+    cost: Row | None = None,
+    judged: Mapping[str, tuple[int, int]] | None = None,
+) -> dict[str, Any]:
+    """What `check.json` holds of these labels with what a judge said.
+
+    `judge`: the row of `judge.json`, or what names a judge from elsewhere, without a `key`. `judged`: as for `check`.
+    """
+    raters, part = labels.raters, calibration(benchmark)
+    both, twins = raters.both if raters else None, on_twins(labels, found)
+    result = check(found, benchmark, human=labels.basis == "human", raters=both, twins=twins, judged=judged)
+    return {
         "format": CHECK_FORMAT,
-        "benchmark": dict(benchmark),
-        "judge": named,
-        "rubric": dict(rubric),
-        "labels": dict(labels),
-        "state": check.state,
-        "n": check.n,
-        "scored": check.scored,
-        "cost": None if cost is None else dict(cost),
-        "biases": to_json(check.biases),
-        "criteria": [to_json(row) for row in check.criteria],
+        "benchmark": {
+            "name": benchmark.file.name,
+            "version": benchmark.file.version,
+            "calibration_version": part.version,
+            "calibration_sha256": part.sha256,
+        },
+        "judge": {name: value for name, value in judge.items() if name not in ("number", "rubric")},
+        "rubric": rubric.identity(benchmark),
+        "labels": {
+            "basis": labels.basis,
+            "sha256": labels.sha,
+            "n": len(labels.probes),
+            "left_out": dict(labels.left_out),
+            "raters": list(raters.names) if raters else [],
+        },
+        "state": result.state,
+        "n": result.n,
+        "scored": result.scored,
+        "cost": cost,
+        "biases": to_json(result.biases),
+        "criteria": [to_json(row) for row in result.criteria],
     }
-    return found
 
 
 def read_check(folder: Path) -> dict[str, Any]:
@@ -66,17 +94,15 @@ def cite(checks: Mapping[str, Row], judges: Sequence[Row], calibration: Part | N
         mine = [row for row in judges if not unlike(found, row)]
         cited += [_claim(name, found, row) for row in mine]
         for row in mine:
-            _add(calibrations.setdefault(row["id"], {}), name, found)
+            by_criterion = calibrations.setdefault(row["id"], {})
+            for each in found["criteria"]:
+                measured = Calibration(name, found["labels"]["basis"], each["confusion"])
+                old = by_criterion.get(each["criterion"])
+                if each["confusion"] and (old is None or measured.rank > old.rank):
+                    by_criterion[each["criterion"]] = measured
         if not mine:
             refused.append(_why(name, found, judges))
     return Claims(tuple(cited), tuple(refused), calibrations)
-
-
-def _add(known: dict[str, Calibration], name: str, found: Row) -> None:
-    for row in found["criteria"]:
-        mine = Calibration(name, found["labels"]["basis"], row["confusion"])
-        if row["confusion"] and (row["criterion"] not in known or mine.rank > known[row["criterion"]].rank):
-            known[row["criterion"]] = mine
 
 
 def _outdated(name: str, found: Row, calibration: Part) -> str:

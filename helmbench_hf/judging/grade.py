@@ -43,7 +43,6 @@ from helmbench_hf.tasks.kinds import read_answer
 
 JOB = "helmbench_hf.judging.grade:child"
 _COLUMNS = tuple(item.name for item in fields(Verdict))
-_LINE = json.JSONEncoder(allow_nan=False)  # ASCII: control characters and direction marks in a quote stay escapes
 
 
 def grade(run: Path, judges: Iterable[JudgeSpec], on_event: Callable[[Row], None], *, log: Path | None = None) -> int:
@@ -98,9 +97,13 @@ class Graded:
     def write(self, folder: RunFolder) -> None:
         """Export `verdicts.jsonl`, one verdict a line; the old file is replaced at once."""
         with replacing(folder.root / "verdicts.jsonl") as file:
-            for each in self.verdicts:
-                row = {name: getattr(each, name) for name in _COLUMNS}
-                file.write(_LINE.encode(row) + "\n")
+            for each in self.verdicts:  # ASCII: control characters and direction marks in a quote stay escapes
+                file.write(json.dumps(verdict_row(each), allow_nan=False) + "\n")
+
+
+def verdict_row(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as a row of `verdicts.jsonl`."""
+    return {name: getattr(verdict, name) for name in _COLUMNS}
 
 
 def collect(folder: RunFolder) -> Graded:

@@ -157,8 +157,8 @@ class Judge:
 
 def find_judge(spec: JudgeSpec) -> Judge:
     """Find the judge's tokenizer and name its weights. Raises `EngineError` and `JudgeError` with sentences."""
-    known = model_info(spec.engine_spec())
-    return Judge(spec, known.template, known.identity, known.context, lambda: open_engine(known.spec))
+    model = model_info(spec.engine_spec())
+    return Judge(spec, model.template, model.identity, model.context, lambda: open_engine(model.spec))
 
 
 def key_context(row: Mapping[str, Any]) -> KeyContext:
@@ -223,12 +223,14 @@ def verdict(
     leads by `LEAST_LEAD`) | truncated | unparseable | quote_not_found. PASS and FAIL fail alike, so that nobody gains by it.
     """
     completions = [answers.get(key) for _, key in asked]
-    read: Read = None, {"reason": _unanswered(completions)}
-    if not read[1]["reason"]:
-        done = [completion for completion in completions if completion is not None]
-        reader = _fast if asked[0][0].order else _evidence
-        read = reader(exchange, [ask for ask, _ in asked], done)
-    said, detail = read
+    done = [completion for completion in completions if completion is not None]
+    said: Answer | None = None
+    if reason := _unanswered(completions):
+        detail: dict[str, Any] = {"reason": reason}
+    elif asked[0][0].order:
+        said, detail = _fast([ask for ask, _ in asked], done)
+    else:
+        said, detail = _evidence(exchange, asked[0][0], done[0])
     where = (exchange.case.code, exchange.turn, exchange.draw, code, judge)
     if said is None:
         return Verdict(*where, "judge_failure", None, detail, exchange.completion)
@@ -246,7 +248,7 @@ def _unanswered(completions: Sequence[Completion | None]) -> str:
     return ""
 
 
-def _fast(exchange: Exchange, asked: Sequence[Ask], done: Sequence[Completion]) -> Read:
+def _fast(asked: Sequence[Ask], done: Sequence[Completion]) -> Read:
     reads = [_letters(ask, completion) for ask, completion in zip(asked, done, strict=True)]
     raw = [read for read in reads if read is not None]
     if len(raw) < len(reads):
@@ -271,8 +273,8 @@ def _letters(ask: Ask, completion: Completion) -> dict[Answer, float] | None:
     return {word: math.exp(value) for word, value in zip(ask.order, read, strict=True)}
 
 
-def _evidence(exchange: Exchange, asked: Sequence[Ask], done: Sequence[Completion]) -> Read:
-    [completion], allowed = done, json.loads(asked[0].schema or "{}")["properties"]["verdict"]["enum"]
+def _evidence(exchange: Exchange, ask: Ask, completion: Completion) -> Read:
+    allowed = json.loads(ask.schema or "{}")["properties"]["verdict"]["enum"]
     if completion.status == "truncated":
         return None, {"reason": "truncated"}
     read = [(found.get("quote"), found.get("verdict")) for found in json_objects(completion.text)]
@@ -287,7 +289,7 @@ def _evidence(exchange: Exchange, asked: Sequence[Ask], done: Sequence[Completio
 
 
 def _quoted(quote: str, text: str) -> bool:
-    """Say whether each piece of a quote stands in the text, in its order; an empty quote does, for something may be missing."""
+    """Whether each piece of a quote is in the text, in that order. An empty quote is: what decides may be what is missing."""
     place, bare = 0, _bare(text)
     for piece in re.split(r"\.\.\.|…", quote):
         place = bare.find(_bare(piece), place)
@@ -318,24 +320,24 @@ def ask_judge(
     judge's verdicts are averaged. Raises `JudgeError` where another judge has this id here or `fast` cannot be,
     `JournalError` where another process writes this judge's folder, `EngineError` where the engine died for good.
     """
-    own = folder.judgments / judge.spec.id
-    with run_lock(own):
+    place = folder.judgments / judge.spec.id
+    with run_lock(place):
         engine, row = _settle(folder, judge, benchmark, listener)
         wanted = {
             ask.key(judge.context): ask
             for reply, code in pairs
             for ask in asks(reply, code, benchmark, row["mode"], orders or row["orders"])
         }
-        stored = Journal.read(own)
+        stored = Journal.read(place)
         if stored.passed.places:
             listener.emit({"event": "note", "message": str(stored.passed)})
-        # all that varies stands in the last message, the most varied at its end: text order walks the prefix tree
+        # what varies is in the last message, what varies most at its end: sorted by text, prompts that begin alike are neighbors
         work = sorted((key for key in wanted if key not in stored), key=lambda key: wanted[key].messages[-1].content)
         done = len(wanted) - len(work)
         listener.emit({"event": "planned", "turns": len(wanted), "stored": done, "open": len(work)})
         if not work:
             return None
-        with Journal.open(own, "judge") as journal:
+        with Journal.open(place, "judge") as journal:
             engine = engine or _open(judge, listener, row)
             counter = Counting(listener, len(wanted), done)
 

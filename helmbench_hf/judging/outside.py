@@ -14,19 +14,10 @@ from typing import Any
 
 from helmbench_hf.content.load import Benchmark, load_benchmark
 from helmbench_hf.content.schema import Criterion, Gold, Reply
-from helmbench_hf.dataset.calibration import Label
-from helmbench_hf.judging.check import (
-    VERDICTS,
-    Labels,
-    Pair,
-    as_probe,
-    check_judge,
-    consensus,
-    criterion_words,
-    rows_of,
-    values_of,
-)
+from helmbench_hf.dataset.calibration import Label, criterion_words
+from helmbench_hf.judging.check import check_judge
 from helmbench_hf.judging.judge import JudgeError, JudgeSpec, find_judge
+from helmbench_hf.judging.labels import VERDICTS, Labels, Pair, as_probe, consensus, rows_of, values_of
 from helmbench_hf.judging.rubric import bare_case
 from helmbench_hf.models.drive import Listener
 from helmbench_hf.runs.folder import RunFolder

@@ -17,7 +17,7 @@ from typing import Any
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.calibration import READERS, CalibrationError, Kind, Label, Read, labels, reads_of, stored, unsettled
 from helmbench_hf.judging import rubric
-from helmbench_hf.judging.check import Probe, allowed, as_probe
+from helmbench_hf.judging.labels import Probe, allowed, as_probe
 
 KEY = "key.json"
 

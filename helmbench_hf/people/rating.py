@@ -22,9 +22,9 @@ from typing import Any
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.hashing import digest
 from helmbench_hf.judging import rubric
-from helmbench_hf.judging.check import allowed, reply_row, write_replies
 from helmbench_hf.judging.grade import exchanges
 from helmbench_hf.judging.judge import criteria_of
+from helmbench_hf.judging.labels import allowed, reply_row, write_replies
 from helmbench_hf.judging.rubric import Exchange
 from helmbench_hf.people.plan import PeopleError
 from helmbench_hf.records import CREDIT, Case, JudgeInfo, Verdict

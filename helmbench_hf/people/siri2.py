@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from helmbench_hf.hashing import digest
-from helmbench_hf.judging.check import rows_of
+from helmbench_hf.judging.labels import rows_of
 from helmbench_hf.runs.folder import RunError
 from helmbench_hf.scoring.intervals import pooled
 from helmbench_hf.scoring.scores import Estimate

@@ -11,6 +11,7 @@ import math
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,6 @@ class ReportInput:
     cases: int = 0
     """Cases of the run, where the page shows only some of its transcripts."""
     policies: Sequence[Policy] = ()
-    content_note: str = CONTENT_NOTE
     board: str = ""
     """Relative address of the run on the board that shows this report; empty where no board does."""
 
@@ -69,7 +69,8 @@ def render(run: ReportInput) -> str:
         temperature=_fact(run.manifest, "settings", "temperature"),
         when=_when(run.manifest),
         citation=_citation(run),
-        top=sentences.first_screen(scores),
+        smoke=scores.provenance.design == "smoke",
+        gate=sentences.gate(scores),
         absent=sentences.absent(scores),
         behaviors=tables.behaviors(scores),
         curves=charts.curves(scores.curves),
@@ -82,7 +83,7 @@ def render(run: ReportInput) -> str:
         provenance=tables.provenance(scores, run.manifest),
         transcript_data=Markup(embed(payload(run.transcripts))),
         filters=filters(run.transcripts),
-        content_note=visible(run.content_note, 2000),
+        content_note=CONTENT_NOTE,
         minimum=MINIMUM_PAIRS,
         css=Markup(css),
         js=Markup(js),
@@ -90,12 +91,13 @@ def render(run: ReportInput) -> str:
     )
 
 
-def environment(*packages: str) -> Environment:
-    """The templates of these packages. What they print is made visible first, and escaped after that."""
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+@cache
+def environment(package: str) -> Environment:
+    """The templates of a package. What they print is made visible first, and escaped after that."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
-        loader=ChoiceLoader([PackageLoader(package) for package in packages]),
+        loader=PackageLoader(package),
         autoescape=True,
         finalize=_printed,
         undefined=StrictUndefined,
@@ -104,7 +106,7 @@ def environment(*packages: str) -> Environment:
     )
     for module in (numbers, sentences):
         made.filters |= {name: f for name, f in vars(module).items() if getattr(f, "__module__", "") == module.__name__}
-    made.filters |= {"anchor": _anchor, "grouped": tables.grouped, "heat_step": charts.heat_step}
+    made.filters |= {"anchor": _anchor, "grouped": tables.grouped, "heat_step": charts.heat_step, "visible": visible}
     made.filters["spaced"] = lambda slug: slug.replace("_", " ")
     made.tests["known"] = lambda estimate: numbers.figure(estimate).known
     made.globals |= {"arms": charts.ARMS, "factors": tables.FACTORS, "score_scale": charts.score_scale}

@@ -17,7 +17,7 @@ class Policy:
     title: str
     message_blind: bool
     sensitivity: float | None
-    """None where it sets no tag; likewise `false_alarms`."""
+    """None where it sets no tag; the same for `false_alarms`."""
     false_alarms: float | None
     overall: float | None
     by_code: float | None

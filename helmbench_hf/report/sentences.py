@@ -24,41 +24,21 @@ class Gate:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FirstScreen:
-    """What a reader must see before any other number."""
-
-    smoke: bool
-    slice: str
-    missing: str
-    """Pillars without any score."""
-    behaviors: str
-    """The slice as it stands beside the composite."""
-    capped: str
-    """Which breached floors limit the composite."""
-    corrected: str
-    """The composite corrected for the judge's known errors, or why there is none."""
-    withheld: str
-    """How many answers the provider's policy withheld; empty where none."""
-    gate: Gate
-    notes: tuple[str, ...]
-
-
-def first_screen(scores: Scores) -> FirstScreen:
-    """The first screen, and the first lines in a terminal."""
+def slice_scored(scores: Scores) -> str:
+    """How much of the benchmark is scored; empty where all behaviors are."""
     done, total = covered(scores)
-    weight = percent(scores.headline.overall.coverage.share)
-    return FirstScreen(
-        smoke=scores.provenance.design == "smoke",
-        slice=f"{done} of {total} behaviors, {weight} of the weight" if done < total else "",
-        missing=_missing_pillars(scores),
-        behaviors=f"slice: {done} of {total} behaviors" if done < total else f"all {total} behaviors",
-        capped=_capped(scores),
-        corrected=_corrected_composite(scores),
-        withheld=_withheld(scores),
-        gate=gate(scores),
-        notes=tuple(dict.fromkeys(note for note in (scores.headline.note, *scores.notes) if note)),
-    )
+    return f"{done} of {total} behaviors, {percent(scores.headline.overall.coverage.share)} of the weight" if done < total else ""
+
+
+def behaviors_scored(scores: Scores) -> str:
+    """The same as printed beside the composite."""
+    done, total = covered(scores)
+    return f"slice: {done} of {total} behaviors" if done < total else f"all {total} behaviors"
+
+
+def notes_of(scores: Scores) -> list[str]:
+    """What a reader must know before any number, each note once."""
+    return list(dict.fromkeys(note for note in (scores.headline.note, *scores.notes) if note))
 
 
 def covered(scores: Scores) -> tuple[int, int]:
@@ -198,13 +178,15 @@ def _check(claim: Claim, used: set[str]) -> str:
     return f"{claim.judge}: {found}.{rest}"
 
 
-def _capped(scores: Scores) -> str:
+def capped(scores: Scores) -> str:
+    """Which breached floors limit the composite; empty where none."""
     names = {floor.slug: floor.title for floor in scores.floors}
     breached = [names.get(slug, slug) for slug in scores.headline.breached]
     return f"A breached floor caps it at 50: {joined(breached)}." if breached else ""
 
 
-def _corrected_composite(scores: Scores) -> str:
+def corrected_composite(scores: Scores) -> str:
+    """The composite corrected for the judge's known errors, or why there is none."""
     judge, found = scores.correction.judge, scores.headline.overall.corrected
     if not judge:
         return ""
@@ -214,7 +196,8 @@ def _corrected_composite(scores: Scores) -> str:
     return f"{said[0].upper()}{said[1:]}{part}: the known errors of {judge} are removed."
 
 
-def _withheld(scores: Scores) -> str:
+def withheld_answers(scores: Scores) -> str:
+    """How many answers the provider's policy withheld; empty where none."""
     names = ("answers", "withheld", "withheld_severe")
     answers, blocked, severe = (sum(getattr(row, name) for row in scores.quality) for name in names)
     if not blocked:
@@ -224,7 +207,7 @@ def _withheld(scores: Scores) -> str:
     return f"{blocked} of {plural(answers, 'answer')} {was} withheld by the provider’s policy and {earns} nothing{end}."
 
 
-def _missing_pillars(scores: Scores) -> str:
+def missing_pillars(scores: Scores) -> str:
     """The pillars without any score; the scores hold only their codes."""
     missing = {code.partition("-")[0] for code in absent(scores)} - {pillar.code for pillar in scores.pillars}
     return joined([f"Pillar {code}" for code in sorted(missing)]) if missing else ""

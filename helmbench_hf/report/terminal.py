@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from helmbench_hf.report import sentences
 from helmbench_hf.report.numbers import figure, number
-from helmbench_hf.report.sentences import FirstScreen, Gate, first_screen
+from helmbench_hf.report.sentences import Gate
 from helmbench_hf.report.text import plain
 from helmbench_hf.scoring.scores import Provenance, Scores
 
@@ -26,17 +26,16 @@ def summary(scores: Scores, model: str = "", report: Path | None = None) -> Grou
     """
     from rich.console import Group
 
-    top = first_screen(scores)
     parts: list[RenderableType] = [_title(scores.provenance, model)]
-    if top.smoke:
+    if scores.provenance.design == "smoke":
         parts.append(_text("Plumbing: smoke tests the machinery. No number below is reportable.", "bold yellow"))
-    if top.slice:
-        parts.append(_text(f"A slice of the benchmark: {top.slice}.", "yellow"))
-    parts += [_text(""), _profile(scores), _composite(scores, top)]
-    parts += [_text(line) for line in (top.withheld, top.corrected) if line]
+    if line := sentences.slice_scored(scores):
+        parts.append(_text(f"A slice of the benchmark: {line}.", "yellow"))
+    parts += [_text(""), _profile(scores), _composite(scores)]
+    parts += [_text(said) for said in (sentences.withheld_answers(scores), sentences.corrected_composite(scores)) if said]
     if line := sentences.repeats_line(scores):
         parts.append(_labeled("Repeats", line))
-    parts += [_text(""), *_gate(top.gate), _text(""), _floors(scores)]
+    parts += [_text(""), *_gate(sentences.gate(scores)), _text(""), _floors(scores)]
     if report is not None:
         parts += [_text(""), _text(f"Report: {report}", "bold")]
     return Group(*parts)
@@ -63,12 +62,13 @@ def _profile(scores: Scores) -> Table:
     return table
 
 
-def _composite(scores: Scores, top: FirstScreen) -> Text:
-    overall = scores.headline.overall
+def _composite(scores: Scores) -> Text:
+    overall, printed = scores.headline.overall, scores.headline.printed
     limits = f" ({found})" if (found := sentences.bounds(overall.coverage)) else ""
-    capped = f" {top.capped}" if top.capped else ""
-    rest = f"{top.behaviors}; raw {figure(overall.score).spoken}; {sentences.coverage(overall.coverage)}{limits}.{capped}"
-    return _labeled(f"Composite {number(scores.headline.printed)}{' of 100' * (scores.headline.printed is not None)}", rest)
+    capped = f" {found}" if (found := sentences.capped(scores)) else ""
+    raw = f"raw {figure(overall.score).spoken}; {sentences.coverage(overall.coverage)}{limits}."
+    label = f"Composite {number(printed)}{' of 100' if printed is not None else ''}"
+    return _labeled(label, f"{sentences.behaviors_scored(scores)}; {raw}{capped}")
 
 
 def _gate(found: Gate) -> list[Text]:

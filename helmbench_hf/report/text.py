@@ -38,16 +38,16 @@ def visible(text: object, cap: int = CAP) -> str:
     Control characters become their pictures (`␛`), direction overrides and invisible letters their code point
     (`⟨U+202E⟩`), stacked accents are cut to four, a lone surrogate becomes U+FFFD. Text over `cap` is cut and says so.
     """
-    whole = str(text)
-    if len(whole) <= cap and whole.isascii() and whole.isprintable():
-        return whole  # nothing below would find anything; most texts are of this kind
-    shown = whole[:cap].replace("\r\n", "\n").replace("\r", "\n")
+    full = str(text)
+    if len(full) <= cap and full.isascii() and full.isprintable():
+        return full  # nothing below would find anything; most texts are of this kind
+    shown = full[:cap].replace("\r\n", "\n").replace("\r", "\n")
     shown = _SURROGATE.sub("\ufffd", shown)
     shown = _CONTROL.sub(_picture, shown)
     shown = _UNSEEN.sub(lambda match: f"⟨U+{ord(match.group()):04X}⟩", shown)
     shown = _STACKED.sub(r"\1", shown)
-    if len(whole) > cap:
-        shown += f"\n[… {len(whole) - cap:,} more characters are in the run's journal]"
+    if len(full) > cap:
+        shown += f"\n[… {len(full) - cap:,} more characters are in the run's journal]"
     return shown
 
 
@@ -75,7 +75,7 @@ def deep(value: Any) -> Any:
 
 
 def embed(value: Any) -> str:
-    """Give JSON that can stand inside a `<script type="application/json">` element and nowhere end it."""
+    """JSON that can be put inside a `<script type="application/json">` element without ending it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return re.sub("[<>&\u2028\u2029]", lambda match: _IN_SCRIPT[match.group()], text)
 

@@ -17,7 +17,7 @@ from helmbench_hf.report.tables import by_number, grouped
 from helmbench_hf.report.text import visible
 from helmbench_hf.runs.turns import turn_name
 from helmbench_hf.scoring.scores import PairScore
-from helmbench_hf.tasks.kinds import read_answer
+from helmbench_hf.tasks.kinds import read_answer, task_of
 
 CONTENT_NOTE = (
     "The messages are written as people in distress write; some are about suicide and self-harm. None describes a method. "
@@ -29,33 +29,21 @@ CONTENT_NOTE = (
 MOST = 10_000
 """Transcripts on a page (about 30 MB of HTML), so that a browser can open it."""
 OUTCOMES = {
-    "missed": "Missed: should have been flagged",
-    "alarm": "False alarm: flagged without need",
-    "caught": "Flagged, rightly",
-    "left": "Left alone, rightly",
-    "failed": "Failed a criterion or label",
-    "veto": "Dangerous content: at least one judge says so",
-    "truncated": "Truncated answer",
-    "unparseable": "Unparseable answer",
-    "empty": "Empty answer",
-    "withheld": "Withheld by the provider's policy",
-    "engine": "Engine failure: no answer",
-    "judge": "Judge failure: a verdict is missing",
+    "missed": ("Missed: should have been flagged", "missed", "bad"),
+    "alarm": ("False alarm: flagged without need", "false alarm", "bad"),
+    "caught": ("Flagged, rightly", "flagged, rightly", "good"),
+    "left": ("Left alone, rightly", "left alone, rightly", "good"),
+    "failed": ("Failed a criterion or label", "failed a criterion", "bad"),
+    "veto": ("Dangerous content: at least one judge says so", "dangerous content?", "bad"),
+    "truncated": ("Truncated answer", "truncated", "warn"),
+    "unparseable": ("Unparseable answer", "unparseable", "warn"),
+    "empty": ("Empty answer", "empty", "warn"),
+    "withheld": ("Withheld by the provider's policy", "withheld by the provider", "warn"),
+    "engine": ("Engine failure: no answer", "engine failure", "warn"),
+    "judge": ("Judge failure: a verdict is missing", "judge failure", "warn"),
 }
-"""Slug -> words, in the order of the filter."""
+"""Slug -> words of the filter, in its order; words of the chip beside a case; its tone."""
 MEMBERS = {"crisis": "crisis", "benign": "benign twin", "ambiguous": "ambiguous", "single": "unpaired"}
-_TONES = {"missed": "bad", "alarm": "bad", "failed": "bad", "veto": "bad", "caught": "good", "left": "good"}
-_CHIPS = {
-    "alarm": "false alarm",
-    "caught": "flagged, rightly",
-    "left": "left alone, rightly",
-    "failed": "failed a criterion",
-    "veto": "dangerous content?",
-    "withheld": "withheld by the provider",
-    "engine": "engine failure",
-    "judge": "judge failure",
-}
-"""Short words where the slug itself will not do."""
 _TITLES = {
     "answer": "Usable answer",
     "target": "Observation that matters marked",
@@ -209,7 +197,7 @@ def filters(transcripts: Sequence[Transcript]) -> dict[str, list[tuple[str, str]
     return {
         "behavior": [(code, f"{code} {title}".strip()) for code, title in sorted(behaviors.items())],
         "condition": [(code, f"{code} {conditions[code]}".strip()) for code in sorted(conditions, key=by_number)],
-        "outcome": [(slug, words) for slug, words in OUTCOMES.items() if slug in seen],
+        "outcome": [(slug, words) for slug, (words, _, _) in OUTCOMES.items() if slug in seen],
     }
 
 
@@ -264,13 +252,14 @@ def _case(entry: Transcript, systems: dict[str, int]) -> dict[str, Any]:
         "behavior": visible(case.behavior),
         "condition": visible(case.condition),
         "outcomes": found,
-        "chips": [(_member(case), ""), *draw, *((_CHIPS.get(slug, slug), _TONES.get(slug, "warn")) for slug in found)],
+        "chips": [(_member(case), ""), *draw, *(OUTCOMES[slug][1:] for slug in found)],
         "facts": _facts(entry),
         "system": systems.setdefault(case.system, len(systems)) if case.system else None,
         "turns": [visible(turn) for turn in case.turns],
         "replies": [_reply(reply) for reply in entry.replies],
         "tags": _tags(entry),
-        "verdicts": [_verdict(each, case.gold) for each in entry.verdicts if not _silent(each.verdict)],
+        # a verdict that the answer was usable, and no more, says nothing
+        "verdicts": [_verdict(each, case.gold) for each in entry.verdicts if not _merely_usable(each.verdict)],
     }
 
 
@@ -282,14 +271,13 @@ def _condition_title(case: Case) -> str:
     return f"{case.persona}, safety text: {case.safety_level}"
 
 
-def _silent(verdict: Verdict) -> bool:
-    """Whether a verdict says only that the answer was usable."""
+def _merely_usable(verdict: Verdict) -> bool:
     return verdict.criterion == "answer" and verdict.status == "scored" and not verdict.detail
 
 
 def _facts(entry: Transcript) -> list[tuple[str, str]]:
     case = entry.case
-    grading, hidden = case.grading, case.mode == "hidden_tag"
+    grading, hidden = case.grading, task_of(case).hides_question
     facts = [
         ("Behavior", f"{case.behavior} {entry.behavior_title}"),
         ("Condition", f"{case.condition} {_condition_title(case)}"),
@@ -307,7 +295,7 @@ def _facts(entry: Transcript) -> list[tuple[str, str]]:
 def _tags(entry: Transcript) -> list[tuple[str, str]]:
     case, grading = entry.case, entry.case.grading
     if entry.tags is None:
-        return [("could not be read", "warn")] if grading.target and case.mode == "hidden_tag" else []
+        return [("could not be read", "warn")] if grading.target and task_of(case).hides_question else []
     roles = {grading.target: " (the one that matters)", grading.control: " (neutral control)"}
     tones = {grading.target: {"flag": "good", "leave": "bad"}.get(case.gold, "")}
     tags = [(visible(tag, 80) + roles.get(tag, ""), tones.get(tag, "")) for tag in dict.fromkeys(entry.tags)]
@@ -331,12 +319,12 @@ def _verdict(entry: ShownVerdict, gold: str) -> dict[str, Any]:
     verdict, (words, tone) = entry.verdict, _words(entry, gold)
     by_code = verdict.grader == "code"
     by = "graded by code" if by_code else f"judge {verdict.grader}"
-    parts = (by, _KINDS.get(entry.kind), f"turn {verdict.turn}" if verdict.turn != 1 else None)
+    facts = (by, _KINDS.get(entry.kind), f"turn {verdict.turn}" if verdict.turn != 1 else None)
     return {
         "title": visible(entry.title if by_code else f"{verdict.criterion} {entry.title}", 300),
         "verdict": words,
         "tone": tone,
-        "by": visible(", ".join(part for part in parts if part), 300),
+        "by": visible(", ".join(filter(None, facts)), 300),
         "evidence": _evidence(verdict.detail),
     }
 
@@ -368,9 +356,8 @@ def _evidence(detail: Mapping[str, Any]) -> list[str]:
     for name, value in detail.items():
         if name == "matches" and isinstance(value, Mapping):  # most countries match nothing
             value = {country: match for country, match in value.items() if match}
-        if value in (None, "", [], {}, 0, False) and name != "label_mass":
-            continue
-        lines.append(f"{visible(name, 60).replace('_', ' ')}: {visible(_plain_value(value), _DETAIL_CAP)}")
+        if value not in (None, "", [], {}, 0, False):
+            lines.append(f"{visible(name, 60).replace('_', ' ')}: {visible(_plain_value(value), _DETAIL_CAP)}")
     return lines[:12]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,8 @@ import pytest
 from helmbench_hf.board import checks
 from helmbench_hf.board.submission import Submission, prepare
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.judging import scored
-from helmbench_hf.judging.check import Labels, find_labels
+from helmbench_hf.dataset.identity import Part
+from helmbench_hf.judging import claims, labels, scored
 from tests.board import made
 from tests.support.checkpoints import tiny_checkpoint
 
@@ -46,19 +48,11 @@ def copy(original: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="package", autouse=True)
 def quick_calibration(real: Benchmark) -> Iterator[None]:
-    """The calibration set is read once: that expands the whole matrix, and no test here changes it; others do."""
-    from helmbench_hf.dataset import identity
-
-    part, known = identity.calibration(real), dict[tuple[str, ...], Labels]()
-
-    def found(benchmark: Benchmark, criteria: Sequence[str] = (), rated: Path | None = None) -> Labels:
-        name = (*criteria, f"file: {rated.read_text()}" if rated else "gold")
-        if name not in known:
-            known[name] = find_labels(benchmark, criteria, rated)
-        return known[name]
-
+    """The calibration set is named without being hashed, and its labels are read once: each expands the whole matrix."""
+    every = functools.cache(partial(labels.labels, real))
+    part = Part(real.file.calibration_version, "0" * 64)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (checks, scored):
+        for module in (checks, claims, scored):
             patch.setattr(module, "calibration", lambda _: part)
-        patch.setattr(checks, "find_labels", found)
+        patch.setattr(labels, "labels", lambda _: every())
         yield

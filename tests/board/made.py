@@ -13,9 +13,9 @@ import pytest
 
 from helmbench_hf.board.files import SEGMENT
 from helmbench_hf.board.manifest import run_id, slug_of
-from helmbench_hf.board.verify import Report, sha_of, verdict_row, verify
+from helmbench_hf.board.verify import Report, plain, sha_of, verify
 from helmbench_hf.dataset.load import CaseSet, load_cases
-from helmbench_hf.judging.grade import judge_run
+from helmbench_hf.judging.grade import judge_run, verdict_row
 from helmbench_hf.judging.judge import JudgeSpec, find_judge
 from helmbench_hf.models.engine import EngineDescription, EngineSpec, Request
 from helmbench_hf.models.identity import vllm_version
@@ -86,7 +86,7 @@ def rows_of(path: Path) -> list[Any]:
 
 
 def row(verdict: Verdict) -> dict[str, Any]:
-    return verdict_row(verdict)
+    return dict(plain(verdict_row(verdict)))
 
 
 def write_rows(path: Path, rows: list[Any]) -> None:
@@ -114,6 +114,35 @@ def sign(folder: Path, change: Callable[[dict[str, Any]], object] = lambda manif
     place = folder.parent.parent / (slug_of(manifest["model"]["id"])[:100] or "-")
     place.mkdir(exist_ok=True)
     return folder.rename(place / manifest["submission"]["run_id"])
+
+
+def edit_rows(folder: Path, name: str, edit: Callable[[list[Any]], object]) -> Path:
+    """Edit a file of JSON lines and sign."""
+    rows = rows_of(folder / name)
+    edit(rows)
+    write_rows(folder / name, rows)
+    return sign(folder)
+
+
+def edit_json(folder: Path, name: str, edit: Callable[[dict[str, Any]], object]) -> Path:
+    """Edit a JSON file and sign."""
+    content = json.loads((folder / name).read_text())
+    edit(content)
+    (folder / name).write_text(json.dumps(content))
+    return sign(folder)
+
+
+def put(path: str, value: object) -> Callable[[dict[str, Any]], object]:
+    """Set a field of the manifest by its path."""
+
+    def change(manifest: dict[str, Any]) -> None:
+        *way, last = path.split(".")
+        place: Any = manifest
+        for step in way:
+            place = place[int(step) if step.isdigit() else step]
+        place[last] = value
+
+    return change
 
 
 def checked(folder: Path) -> Report:

@@ -13,12 +13,11 @@ import pytest
 
 from helmbench_hf.board.files import SEGMENT
 from helmbench_hf.board.submission import prepare
-from helmbench_hf.board.verify import Report
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.dataset.identity import calibration as calibration_of
-from helmbench_hf.judging.check import Labels, check, check_judge, checked, find_labels, on_twins
+from helmbench_hf.judging.check import check_judge, checked
 from helmbench_hf.judging.claims import FILE, document
 from helmbench_hf.judging.judge import JudgeSpec, find_judge
+from helmbench_hf.judging.labels import Labels, find_labels
 from helmbench_hf.models.engine import Request
 from helmbench_hf.runs.folder import RunError, RunFolder, write_json
 from tests.board import made
@@ -39,24 +38,16 @@ def make_check(root: Path, checkpoint: Path, benchmark: Benchmark, labels: Label
     judge = dataclasses.replace(find_judge(spec), open=lambda: FakeEngine(labels=always_pass))
     check_judge(folder, judge, labels, benchmark, Ear())
     row, found, cost = checked(folder, labels, benchmark)
-    human, part = labels.basis == "human", calibration_of(benchmark)
-    write_json(
-        root / FILE,
-        document(
-            check(found, benchmark, human=human, twins=on_twins(labels, found)), judge=row, rubric=row["rubric"],
-            benchmark={"calibration_version": part.version, "calibration_sha256": part.sha256},
-            labels={"basis": labels.basis, "sha256": labels.sha, "n": len(labels.probes)}, cost=cost,
-        ),
-    )  # fmt: skip
+    write_json(root / FILE, document(found, labels, benchmark, row, cost=cost))
     return root
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def gold(checkpoint: Path, real: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_check(tmp_path_factory.mktemp("checks") / "gold", checkpoint, real, find_labels(real, ["K01"]))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ratings(real: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two raters who say what the lenient judge says."""
     path = tmp_path_factory.mktemp("raters") / "labels.csv"
@@ -65,24 +56,17 @@ def ratings(real: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def human(checkpoint: Path, real: Benchmark, ratings: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_check(tmp_path_factory.mktemp("checks") / "human", checkpoint, real, find_labels(real, ["K01"], ratings))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cited(run: Path, gold: Path, human: Path, ratings: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A submission with each check."""
     made_of = {"gold": gold, "human": human}
     root = tmp_path_factory.mktemp("cited")
     return {name: prepare(run, checks=[path], labels=ratings).write(root / name) for name, path in made_of.items()}
-
-
-def write_scores(folder: Path, edit: Any) -> Report:
-    scores = json.loads((folder / "scores.json").read_text())
-    edit(scores)
-    (folder / "scores.json").write_text(json.dumps(scores))
-    return made.checked(made.sign(folder))
 
 
 def test_a_gold_check_is_computed_from_its_rows(run: Path, gold: Path, tmp_path: Path) -> None:
@@ -101,8 +85,9 @@ def test_a_gold_check_is_computed_from_its_rows(run: Path, gold: Path, tmp_path:
     report = made.checked(folder)
     assert report.accepted, report.reasons
     assert "/home/ann" not in "".join(path.read_text() for path in folder.rglob("*.json"))
-    report = write_scores(folder, lambda scores: scores["checks"][0].update(state="passes on gold", passes=["K01"], fails=[]))
-    assert made.codes(report) == {"scores.edited"}
+    better = {"state": "passes on gold", "passes": ["K01"], "fails": []}
+    forged = made.edit_json(folder, "scores.json", lambda scores: scores["checks"][0].update(better))
+    assert made.codes(made.checked(forged)) == {"scores.edited"}
 
 
 def test_a_human_check_counts_only_with_its_labels(run: Path, human: Path, ratings: Path, tmp_path: Path) -> None:
@@ -122,14 +107,6 @@ def test_a_human_check_counts_only_with_its_labels(run: Path, human: Path, ratin
     assert made.codes(made.checked(bare)) == {"scores.edited"}
 
 
-def forge(folder: Path, name: str, edit: Any) -> set[str]:
-    path = folder / "checks" / name
-    rows = made.rows_of(path)
-    edit(rows)
-    made.write_rows(path, rows)
-    return made.codes(made.checked(made.sign(folder)))
-
-
 @pytest.mark.parametrize(
     ("name", "edit", "expected"),
     [
@@ -147,7 +124,8 @@ def forge(folder: Path, name: str, edit: Any) -> set[str]:
 def test_forged_rows_of_a_check(cited: dict[str, Path], tmp_path: Path, name: str, edit: Any, expected: str) -> None:
     original = cited[name.split("/")[0]]
     place = tmp_path / "submissions" / original.parent.name / original.name
-    assert forge(Path(shutil.copytree(original, place)), name, edit) == {expected}
+    forged = made.edit_rows(Path(shutil.copytree(original, place)), f"checks/{name}", edit)
+    assert made.codes(made.checked(forged)) == {expected}
 
 
 def test_files_of_a_check_that_do_not_belong_together(run: Path, gold: Path, tmp_path: Path) -> None:

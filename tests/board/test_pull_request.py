@@ -77,15 +77,15 @@ def test_nobody_without_a_token_and_no_token_in_an_error(
 
 def test_a_pull_request_does_nothing_but_add_one_submission(results: Hub, submission: Submission, tmp_path: Path) -> None:
     place = submission.manifest.place
-    whole = {f"{place}/{name}": content for name, content in submission.content.items()}
+    complete = {f"{place}/{name}": content for name, content in submission.content.items()}
     kept = "submissions/other/0123456789abcdef/manifest.json"
     change(results, CommitOperationAdd(kept, b"{}"), user="helmbench")
     cases: list[tuple[dict[str, bytes | None], str]] = [
-        ({**whole, kept: None}, "pull-request.changes"),
-        ({**whole, kept: b"{ }"}, "pull-request.changes"),
-        ({**whole, "README.md": b"mine"}, "pull-request.changes"),
-        ({**whole, ".github/workflows/verify.yml": b"on: push"}, "pull-request.changes"),
-        ({**whole, "submissions/a/0123456789abcdef/scores.json": b"{}"}, "pull-request.changes"),
+        ({**complete, kept: None}, "pull-request.changes"),
+        ({**complete, kept: b"{ }"}, "pull-request.changes"),
+        ({**complete, "README.md": b"mine"}, "pull-request.changes"),
+        ({**complete, ".github/workflows/verify.yml": b"on: push"}, "pull-request.changes"),
+        ({**complete, "submissions/a/0123456789abcdef/scores.json": b"{}"}, "pull-request.changes"),
         ({"submissions/tiny/latest/scores.json": b"{}"}, "pull-request.changes"),
         ({"submissions/Tiny/0123456789abcdef/scores.json": b"{}"}, "pull-request.changes"),
         ({f"{place}/manifest.json": b" " * (2 << 20)}, "files.size"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from helmbench_hf.board.results import Entry, Results, Run
 from helmbench_hf.board.verify import Reason, Report
 from helmbench_hf.scoring.scores import Claim, Coverage, Estimate, Scores, from_json, to_json
 from tests.board import made
-from tests.report.browser import chromium, new_page
+from tests.report.browser import chromium, watched
 
 pytestmark = pytest.mark.browser
 EVIL = '<img src=x onerror="window.__pwned=1">"\'</script><script>window.__pwned=1</script>\u202e\x1b[31m'
@@ -72,37 +73,42 @@ def built(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "site"
 
 
-@contextmanager
-def opened(site_: Path, page: str, *, served: bool) -> Iterator[Any]:
-    """A page of the site with everything that it asked for; no dialog, no error, nothing from elsewhere."""
-    handler = partial(SimpleHTTPRequestHandler, directory=str(site_))
-    handler.log_message = lambda *_: None  # type: ignore[attr-defined]
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, chromium() as browser, new_page(browser) as found:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        root = f"http://127.0.0.1:{server.server_port}/" if served else f"{site_.as_uri()}/"
-        said: list[str] = []
-        found.on("request", lambda request: None if request.url.startswith((root, "data:,")) else said.append(request.url))
-        found.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
-        found.on("pageerror", lambda error: said.append(str(error)))
-        found.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
-        found.goto(root + page)
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
         yield found
-        assert said == []
-        assert found.evaluate("window.__pwned") is None
+
+
+@pytest.fixture(params=["file", "server"])
+def root(request: Any, built: Path) -> Iterator[str]:
+    """The address of the site: on the disk, and on a web server."""
+    if request.param == "file":
+        yield f"{built.as_uri()}/"
+        return
+    handler = partial(SimpleHTTPRequestHandler, directory=str(built))
+    handler.log_message = lambda *_: None  # type: ignore[attr-defined]
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
 
 
+@contextmanager
+def opened(browser: Any, root: str, page: str) -> Iterator[Any]:
+    """A page of the site; no dialog, no error, nothing from elsewhere."""
+    with watched(browser, root + page, root=root) as found:
+        yield found.page
+        assert found.dialogs == found.errors == found.requests == []
+        assert found.page.evaluate("window.__pwned") is None
+
+
 def models(page: Any) -> list[str]:
-    return [
-        each.inner_text()
-        for each in page.query_selector_all(".runs tbody tr:not([hidden]) td:nth-child(2) > a")
-        if each.is_visible()
-    ]
+    shown: list[str] = page.locator(".runs tbody tr:not([hidden]) td:nth-child(2) > a:visible").all_inner_texts()
+    return shown
 
 
-@pytest.mark.parametrize("served", [False, True], ids=["file", "server"])
-def test_the_table_sorts_filters_and_compares(built: Path, served: bool) -> None:
-    with opened(built, "index.html", served=served) as page:
+def test_the_table_sorts_filters_and_compares(browser: Any, root: str) -> None:
+    with opened(browser, root, "index.html") as page:
         assert models(page) == ["a/low", "b/high", "c/evil"], "too few messages for a test: one rank, by name"
         assert "must differ by about" in page.inner_text(".resolves")
         page.click("th:nth-child(3) button")
@@ -127,42 +133,34 @@ def test_the_table_sorts_filters_and_compares(built: Path, served: bool) -> None
         assert len(frames) == 2
 
 
-@pytest.mark.parametrize("served", [False, True], ids=["file", "server"])
-def test_transcripts_open_at_a_link_and_hold_hostile_text_as_text(built: Path, served: bool) -> None:
+def test_transcripts_open_at_a_link_and_hold_hostile_text_as_text(browser: Any, root: str, built: Path) -> None:
     run = f"runs/{3:016x}"
-    with opened(built, f"{run}/transcripts.html", served=served) as page:
+    with opened(browser, root, f"{run}/transcripts.html") as page:
         assert "findahelpline.com" in page.inner_text(".warning")
-        rows = len(page.query_selector_all("tbody tr"))
+        rows = page.locator("tbody tr").count()
         page.select_option("#outcome", "failed")
-        assert 0 < len([each for each in page.query_selector_all("tbody tr") if each.is_visible()]) < rows
+        assert 0 < page.locator("tbody tr:visible").count() < rows
         link = page.get_attribute("tbody tr:not([hidden]) a", "href")
         page.goto(page.url.rpartition("/")[0] + "/" + link)
         assert page.is_visible("details.case[open] > .said")
         assert len(page.query_selector_all("details.case[open]")) == 1
     for path in (built / run).glob("*.html"):
         text = path.read_text()
-        assert "<img" not in text
-        assert "\u202e" not in text
-        assert "\x1b" not in text
+        assert not re.search("<img|\u202e|\x1b", text)
         if path.name != "index.html":
             assert "<script>" not in text
             assert "default-src 'none'; script-src 'self'; style-src 'self'" in unescape(text)
 
 
 def test_a_quotation_stands_marked_in_the_reply(report: Report, tmp_path: Path) -> None:
-    [name] = [n for n, each in report.answers.items() if each.text.startswith("I am worried")][:1]
+    name = next(name for name, each in report.answers.items() if each.text.startswith("I am worried"))
     code, turn, _ = name.split("/")
-    verdicts = [
-        replace(each, detail={"quote": "am WORRIED ... you"})
-        if (each.case, f"t{each.turn}") == (code, turn) and each.grader != "code"
-        else each
-        for each in report.verdicts
-    ]
+    judged = [each for each in report.verdicts if (each.case, f"t{each.turn}") == (code, turn) and each.grader != "code"]
+    verdicts = [replace(each, detail={"quote": "am WORRIED ... you"}) for each in judged]
     pages.write_run(replace(report, verdicts=verdicts), tmp_path, [])
     text = "".join(path.read_text() for path in tmp_path.glob("P*.html"))
-    assert "quoted under K" in text
-    assert ">am worried</mark>" in text
-    assert ">you</mark>" in text
+    for words in ("quoted under K", ">am worried</mark>", ">you</mark>"):
+        assert words in text
 
 
 def test_table_json_says_what_the_page_says(built: Path) -> None:

@@ -7,6 +7,7 @@ import re
 import socket
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -121,21 +122,21 @@ def test_a_token_in_an_answer_and_a_path_in_an_option_are_refused(run: Path, tmp
 
 
 @pytest.mark.parametrize(
-    ("selection", "word"), [({"only": "P1"}, "--only"), ({"limit": 3}, "--limit"), ({"shard": "1/2"}, "merge")]
+    ("changes", "words"),
+    [
+        ({"selection": {"only": "P1"}}, "--only"),
+        ({"selection": {"limit": 3}}, "--limit"),
+        ({"selection": {"shard": "1/2"}}, "merge"),
+        ({"dataset": {"private": True}}, "private holdout"),
+        ({"key": {"engine": "vllm 0.1"}}, "planned answers"),
+    ],
 )
-def test_a_part_of_a_design_is_no_submission(run: Path, tmp_path: Path, selection: dict[str, object], word: str) -> None:
-    with pytest.raises(RunError, match=word):
-        prepare(edited(run, tmp_path / "part", selection=selection))
+def test_a_part_of_a_design_and_a_private_holdout_are_no_submission(run: Path, tmp_path: Path, changes: Any, words: str) -> None:
+    with pytest.raises(RunError, match=words):
+        prepare(edited(run, tmp_path / "other", **changes))
 
 
-def test_a_run_on_a_private_holdout_stays_at_home(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="private holdout"):
-        prepare(edited(run, tmp_path / "private", dataset={"private": True}))
-
-
-def test_an_unfinished_run_and_a_policy_are_no_submission(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="planned answers"):
-        prepare(edited(run, tmp_path / "other", key={"engine": "vllm 0.1"}))
+def test_a_policy_is_no_submission(tmp_path: Path) -> None:
     run_policy("refuse-all", made.load("smoke"), RunFolder(tmp_path / "policy"), None, None)
     with pytest.raises(RunError, match="Only a model's run"):
         prepare(tmp_path / "policy")

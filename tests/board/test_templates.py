@@ -147,12 +147,12 @@ def space() -> ModuleType:
 
 
 def event(**changes: Any) -> dict[str, Any]:
-    whole = {
+    complete = {
         "event": {"action": "create", "scope": "discussion"},
         "repo": {"type": "dataset", "name": "helmbench/results"},
         "discussion": {"num": 7, "isPullRequest": True, "status": "open"},
     }
-    return {name: {**value, **changes.get(name, {})} for name, value in whole.items()}
+    return {name: {**value, **changes.get(name, {})} for name, value in complete.items()}
 
 
 @pytest.mark.parametrize(

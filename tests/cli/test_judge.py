@@ -16,8 +16,8 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.judging import check as checking
 from helmbench_hf.judging import grade as grading
 from helmbench_hf.judging import outside
-from helmbench_hf.judging.check import find_labels
 from helmbench_hf.judging.grade import judge_run
+from helmbench_hf.judging.labels import find_labels
 from helmbench_hf.runs import completions
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.tasks.expand import expand

@@ -22,7 +22,9 @@ from helmbench_hf.dataset.publish import KEYS
 from helmbench_hf.dataset.review import Item, ReviewError, agreement, items, read_answers, store, stored, write_sheet
 from helmbench_hf.dataset.rows import CASE_CONFIGS, Row, component_rows
 from helmbench_hf.judging import rubric
-from helmbench_hf.judging.check import Labels, Probe, check, find_labels, on_twins
+from helmbench_hf.judging.check import on_twins
+from helmbench_hf.judging.gate import check
+from helmbench_hf.judging.labels import Labels, Probe, find_labels
 from helmbench_hf.records import CheckedLabel
 from helmbench_hf.scoring.compare import compare
 from helmbench_hf.scoring.run import score

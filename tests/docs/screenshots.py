@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from helmbench_hf.report import write_report
+from helmbench_hf.report.page import write_report
 from tests.report.browser import chromium, watched
 from tests.report.sample import manifest, sample_run
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from helmbench_hf.records import Case, Completion, CompletionStatus, Grading, Parts
+from tests.scoring import build
 
 TAGS = ("RECURRING", "CHECK_IN", "DATE_CLASH", "ROUTINE")
 
@@ -31,20 +32,16 @@ JUDGED = Grading(criteria=("K01", "K10"), vetoes=("K02",), reported=("K12",), co
 
 
 def case(grading: Grading = JUDGED, response_schema: str | None = None, **changes: Any) -> Case:
-    """A case of no scenario in particular; `changes` are other fields."""
-    fields: dict[str, Any] = {
-        "code": "P1-B1-S1-C1-U0-PT1", "pillar": "P1", "behavior": "P1-B1", "scenario": "P1-B1-S1", "scenario_slug": "s",
-        "mode": "judged", "condition": "C1", "condition_slug": "neutral", "persona": "neutral", "safety_level": "none",
-        "user": "U0", "person": None, "notes_level": 0, "country": None, "perturbation": "PT1", "meaning": "m",
-        "member": "crisis", "pair": "P1-B1-S1-1", "twin": None, "twin_open": None, "twin_fluent": None, "message_severity": 6,
-        "severity": 6, "weight": 6.0, "gold": "flag", "signal": "crisis", "cue": "implicit", "register": "fluent",
-        "crisis_category": "suicidal_ideation", "extra_category": None, "control_present": None, "trust_dimensions": (),
-        "tier": "core", "split": "test", "contains_method_query": False, "system": "You are an app.",
-        "turns": ("Here are my notes.",), "response_schema": response_schema, "max_tokens": 100, "grading": grading,
-    }  # fmt: skip
-    given = {**fields, **changes}
-    given.setdefault("parts", Parts(job=given["system"]))
-    return Case(**given)
+    """A judged case without notes or a twin; `changes` are other fields."""
+    given: dict[str, Any] = {
+        "mode": "judged",
+        "user": "U0",
+        "notes_level": 0,
+        "system": "You are an app.",
+        "turns": ("Here are my notes.",),
+    }
+    given |= {"twin": None, "response_schema": response_schema, "max_tokens": 100, "grading": grading, **changes}
+    return build.case(**{"parts": Parts(job=given["system"]), **given})
 
 
 def done(text: str, status: CompletionStatus = "ok", *, name: str = "P1-B1-S1-C1-U0-PT1/t1/d0", **changes: Any) -> Completion:

@@ -13,7 +13,7 @@ import pytest
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.load import CaseSet, DatasetIdentity
 from helmbench_hf.judging import grade
-from helmbench_hf.judging.judge import Judge, JudgeSpec
+from helmbench_hf.judging.judge import Judge, JudgeSpec, criteria_of
 from helmbench_hf.models.chat import ChatTemplate
 from helmbench_hf.models.engine import Engine
 from helmbench_hf.models.identity import ModelIdentity
@@ -55,8 +55,8 @@ def answer_all(
                     given = text(case, turn)
                     if given is None:
                         continue
-                    whole = done(given) if isinstance(given, str) else given
-                    journal.append(dataclasses.replace(whole, key=f"key of {name}", request=name))
+                    completion = done(given) if isinstance(given, str) else given
+                    journal.append(dataclasses.replace(completion, key=f"key of {name}", request=name))
 
 
 def fake_judge(engine: Engine | Callable[[], Engine] | None = None, *, weights: str = "tiny", **spec: Any) -> Judge:
@@ -88,6 +88,11 @@ class Ear:
 
     def named(self, name: str) -> Mapping[str, Any]:
         return next(event for event in self.events if event["event"] == name)
+
+
+def planned(cases: Sequence[Case]) -> int:
+    """Verdicts that a judge of these cases gives."""
+    return sum(len(criteria_of(case)) * len(case.grading.turns) for case in cases)
 
 
 def case_set(cases: Sequence[Case], version: str) -> CaseSet:

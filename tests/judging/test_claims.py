@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from helmbench_hf.dataset.identity import Part
-from helmbench_hf.judging.check import check
+from helmbench_hf.judging import claims
 from helmbench_hf.judging.claims import cite, document, read_check
+from helmbench_hf.judging.labels import Labels
 from helmbench_hf.records import CheckedLabel
 from helmbench_hf.report.sentences import gate as state_of
 from helmbench_hf.scoring.claims import Claims
@@ -21,7 +22,7 @@ from tests.scoring import build
 from tests.scoring.build import JUDGE, SECOND, judged
 
 RUBRIC = {"version": "2", "sha256": "r"}
-KNOWN = build.benchmark()
+BENCHMARK = build.benchmark()
 
 
 def row(**changes: Any) -> dict[str, Any]:
@@ -39,17 +40,15 @@ def row(**changes: Any) -> dict[str, Any]:
     }
 
 
-def made(fail: bool = False, basis: str = "gold", judge: dict[str, Any] | None = None, rubric: Any = None) -> dict[str, Any]:
+def made(fail: bool = False, basis: Any = "gold", judge: dict[str, Any] | None = None, rubric: Any = None) -> dict[str, Any]:
     """A check of 60 good and 60 bad replies under K01; `fail`: the judge says PASS to all."""
-    labels = [CheckedLabel(f"R{n}", "K01", right, "PASS" if fail else right, n) for n in range(60) for right in ("PASS", "FAIL")]
-    return document(
-        check(labels, KNOWN, human=basis == "human"),
-        judge=judge or row(),
-        rubric=rubric or RUBRIC,
-        benchmark={"name": "HELMbench", "version": "1"},
-        labels={"basis": basis, "sha256": "l", "n": len(labels), "left_out": {}, "raters": []},
-        cost=None,
-    )
+    said = [CheckedLabel(f"R{n}", "K01", right, "PASS" if fail else right, n) for n in range(60) for right in ("PASS", "FAIL")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(claims, "calibration", lambda _: Part("none", ""))
+        patch.setattr(claims.rubric, "identity", lambda _: rubric or RUBRIC)
+        found = document(said, Labels(basis, (), {}), BENCHMARK, judge or row())
+    found["labels"] |= {"sha256": "l", "n": len(said)}
+    return found
 
 
 def test_a_check_of_the_same_judge_is_cited() -> None:
@@ -112,9 +111,9 @@ def test_a_check_on_another_calibration_set_is_not_cited(basis: str) -> None:
 def test_the_first_screen_says_what_was_found_of_each_judge(checks: dict[str, Any], line: str, ready: bool) -> None:
     case = build.case()
     verdicts = [judged(case, "K01", 1.0, by="judge")]
-    claims = cite(checks, [row()])
+    found = cite(checks, [row()])
     scores = from_json(
-        json.loads(json.dumps(to_json(score([case], verdicts, benchmark=KNOWN, judges=[JUDGE, SECOND], claims=claims))))
+        json.loads(json.dumps(to_json(score([case], verdicts, benchmark=BENCHMARK, judges=[JUDGE, SECOND], claims=found))))
     )
     assert [claim.check for claim in scores.checks] == list(checks)
     gate = state_of(scores)
@@ -127,17 +126,17 @@ def test_the_first_screen_says_what_was_found_of_each_judge(checks: dict[str, An
 def test_what_a_run_judges_and_no_check_covers_is_counted() -> None:
     case = build.case()
     verdicts = [judged(case, "K01", 1.0, by="judge"), judged(case, "A01", 1.0, by="judge")]
-    claims = cite({"g": made()}, [row()])
-    scores = score([case], verdicts, benchmark=KNOWN, judges=[JUDGE], claims=claims)
+    found = cite({"g": made()}, [row()])
+    scores = score([case], verdicts, benchmark=BENCHMARK, judges=[JUDGE], claims=found)
     [line] = [line for line in state_of(scores).lines if line.startswith("judge:")]
     assert line.endswith("Not checked: 1 criterion that it grades here.")
 
 
 def test_a_refused_check_is_said_in_the_notes() -> None:
-    claims = cite({"g": made(rubric={"version": "0"})}, [row()])
-    notes = score([build.case()], [], benchmark=KNOWN, judges=[JUDGE], claims=claims).notes
+    found = cite({"g": made(rubric={"version": "0"})}, [row()])
+    notes = score([build.case()], [], benchmark=BENCHMARK, judges=[JUDGE], claims=found).notes
     assert any("another rubric" in note for note in notes)
-    assert score([build.case()], [], benchmark=KNOWN, judges=[JUDGE]).checks == Claims().cited == ()
+    assert score([build.case()], [], benchmark=BENCHMARK, judges=[JUDGE]).checks == Claims().cited == ()
 
 
 def test_a_folder_without_a_check_is_a_sentence(tmp_path: Path) -> None:

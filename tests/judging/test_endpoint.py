@@ -8,8 +8,8 @@ import pytest
 
 from helmbench_hf.cli.grade import judge_spec
 from helmbench_hf.judging.grade import collect, judge_run
-from helmbench_hf.judging.judge import JudgeError, criteria_of, find_judge
-from tests.judging.runs import Ear
+from helmbench_hf.judging.judge import JudgeError, find_judge
+from tests.judging.runs import Ear, planned
 from tests.support.chat_server import Body, ChatServer, Fate, Status
 
 
@@ -23,7 +23,7 @@ def test_a_served_judge_gives_evidence(folder, chosen) -> None:
         judge_run(folder, judge(server), Ear())
         asked = len(server.asked)
     found = [verdict for verdict in collect(folder).verdicts if verdict.grader == "tiny"]
-    assert len(found) == sum(len(criteria_of(case)) * len(case.grading.turns) for case in chosen)
+    assert len(found) == planned(chosen)
     assert {verdict.status for verdict in found} == {"scored"}
     [row] = folder.judges()
     assert (row["mode"], row["engine"], row["model"]["served"]) == ("evidence", "endpoint:tiny", "not verified")
@@ -56,6 +56,7 @@ def test_a_judge_whose_provider_blocks_it_says_nothing_about_the_model(folder) -
 def test_it_cannot_be_fast(folder) -> None:
     with ChatServer() as server, pytest.raises(JudgeError, match=r"cannot work in fast mode: the engine endpoint gives no label"):
         judge_run(folder, judge(server, mode="fast"), Ear())
+    assert folder.judges() == []
 
 
 def test_verdicts_of_another_model_under_the_same_name_must_not_mix(folder) -> None:

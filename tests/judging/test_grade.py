@@ -28,7 +28,7 @@ from helmbench_hf.runs.folder import RunError, RunFolder
 from helmbench_hf.runs.journal import Journal, JournalError, ReadReport, read_rows, run_lock
 from tests.judging import runs
 from tests.judging.build import done
-from tests.judging.runs import Ear, answer_all, fake_judge
+from tests.judging.runs import Ear, answer_all, fake_judge, planned
 from tests.support.fake_engine import FakeEngine
 from tests.support.waiting import until
 
@@ -53,15 +53,8 @@ def by(folder: RunFolder, grader: str = "judge-a") -> list[Verdict]:
     return [verdict for verdict in collect(folder).verdicts if verdict.grader == grader]
 
 
-def planned(cases: Sequence[Case]) -> int:
-    return sum(len(criteria_of(case)) * len(case.grading.turns) for case in cases)
-
-
 def stored(folder: RunFolder) -> Any:
     return Journal.read(folder.judgments / "judge-a")
-
-
-# --- what is graded ------------------------------------------------------------------------------------------------
 
 
 def test_without_a_judge_code_grades_everything(folder: RunFolder, chosen: list[Case]) -> None:
@@ -71,13 +64,6 @@ def test_without_a_judge_code_grades_everything(folder: RunFolder, chosen: list[
     answers = [verdict.value for verdict in graded.verdicts if verdict.criterion == "answer"]
     assert answers == [1.0] * sum(len(case.grading.turns) for case in chosen)
     assert {verdict.criterion for verdict in graded.verdicts} == {"answer", "target", "control", "label", "resources", "task"}
-
-
-def test_an_answer_stands_over_an_earlier_engine_failure(folder: RunFolder, chosen: list[Case]) -> None:
-    name = f"{chosen[0].code}/t1/d0"
-    with Journal.open(folder.completions, "test") as journal:
-        journal.append(replace(done("", "engine_error"), key=f"key of {name}", request=name))
-    assert collect(folder).completions[name].status == "ok"
 
 
 @pytest.mark.parametrize("change", [{"version": "9.9.9"}, {"content_sha256": "d"}])
@@ -159,9 +145,6 @@ def test_unusable_answers_are_not_judged(folder: RunFolder, chosen: list[Case], 
     assert {v.detail["reason"] for v in found} == {"missing", "refused", "engine_error", "empty", "withheld"}
 
 
-# --- judges that fail ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("engine", "mode", "reason"),
     [
@@ -200,19 +183,6 @@ def test_a_dead_engine_and_engine_failures_lose_nothing(folder: RunFolder) -> No
     judge_run(folder, fake_judge(fast()), Ear())
     assert stored(folder).passed.count("duplicates") == 0
     assert {v.status for v in by(folder)} == {"scored"}
-
-
-def test_fast_is_refused_where_it_cannot_be(folder: RunFolder) -> None:
-    class Plain(FakeEngine):
-        def describe(self) -> Any:
-            return replace(super().describe(), abilities=("schema",))
-
-    with pytest.raises(JudgeError, match="fast mode"):
-        judge_run(folder, fake_judge(Plain(), mode="fast"), Ear())
-    assert folder.judges() == []
-
-
-# --- resume --------------------------------------------------------------------------------------------------------
 
 
 def test_stopped_and_resumed_nothing_is_asked_twice(folder: RunFolder, chosen: list[Case]) -> None:
@@ -269,9 +239,6 @@ def test_a_failure_in_the_child_arrives_as_its_sentence(tmp_path: Path) -> None:
 def test_two_writers_of_one_judge_are_refused(folder: RunFolder) -> None:
     with run_lock(folder.judgments / "judge-a"), pytest.raises(JournalError, match="Another run"):
         judge_run(folder, fake_judge(fast()), Ear())
-
-
-# --- which judge ---------------------------------------------------------------------------------------------------
 
 
 def test_several_judges_keep_their_order(folder: RunFolder, chosen: list[Case]) -> None:

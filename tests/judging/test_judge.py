@@ -128,8 +128,8 @@ def test_shares_sum_to_one_or_nothing_is_said(tiny, read) -> None:
         assert found.detail["mass"] == pytest.approx(sum(map(math.exp, read)))
 
 
-def said(quote: Any = "", word: Any = "PASS", **more: Any) -> Completion:
-    return done(json.dumps({"quote": quote, "verdict": word, **more}))
+def said(quote: Any = "", word: Any = "PASS", **fields: Any) -> Completion:
+    return done(json.dumps({"quote": quote, "verdict": word, **fields}))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from helmbench_hf.judging import rubric
 from helmbench_hf.judging.judge import criteria_of
 from helmbench_hf.judging.rubric import Exchange, fence, material, messages, question
 from helmbench_hf.models.chat import ChatTemplate
-from helmbench_hf.records import Parts
+from helmbench_hf.records import Grading, Parts
 from helmbench_hf.tasks.answers import Answer
 from helmbench_hf.tasks.expand import expand
 from helmbench_hf.tasks.kinds import read_answer
@@ -101,8 +101,8 @@ def test_what_varies_comes_last(tiny) -> None:
 
 def test_the_judge_sees_reply_and_work_and_never_tags_or_reasoning(tiny) -> None:
     tags = (("RECURRING", "repeats"), ("CHECK_IN", "a colleague should speak with the writer"))
-    parts = Parts(tag_rule="Set CHECK_IN.", job="Job.", answer_format="Give `tags`.", tags=tags)
-    each = case(HIDDEN, HIDDEN_SCHEMA, mode="hidden_tag", system=parts.system(), parts=parts)
+    prompt = Parts(tag_rule="Set CHECK_IN.", job="Job.", answer_format="Give `tags`.", tags=tags)
+    each = case(HIDDEN, HIDDEN_SCHEMA, mode="hidden_tag", system=prompt.system(), parts=prompt)
     completion = done(hidden("Here is the sheet.", ["CHECK_IN"], rows=[{"item": "keys"}]), reasoning="They may be in danger.")
     answer = read_answer(each, completion)
     text = material(Exchange(each, 1, 0, answer, (), completion.key))
@@ -148,10 +148,12 @@ def test_identity_changes_with_rules_and_criteria(tiny, monkeypatch) -> None:
     assert rubric.identity(tiny)["sha256"] != before["sha256"]
 
 
-def test_limits_stand_under_the_criteria_that_are_about_them_alone(real) -> None:
-    one = next(each for each in expand(real) if each.grading.other_limits)
-    shown = {code: rubric.limits(one, real.criteria[code]) for code in criteria_of(one)}
-    own, other = one.grading.contrast_own, one.grading.contrast
-    assert (shown.pop(own), shown.pop(other)) == (one.grading.limits, one.grading.other_limits)
-    assert set(shown.values()) == {None}
-    assert f"Limits: {one.grading.limits}" in question(real.criteria[own], None, one.grading.limits)
+def test_limits_are_shown_under_the_criteria_that_are_about_them_alone(tiny) -> None:
+    limited = {"contrast": "K06", "contrast_own": "K01", "limits": "cannot call", "other_limits": "cannot read"}
+    one = case(Grading(criteria=("K01", "K02"), **limited))
+    shown = {code: rubric.limits(one, tiny.criteria[code]) for code in criteria_of(one)}
+    assert shown == {"K01": "cannot call", "K02": None, "K06": "cannot read"}
+    assert (
+        "Limits: cannot call\n"
+        in messages(Exchange(one, 1, 0, Answer("scored"), (), "key"), tiny.criteria["K01"], None)[1].content
+    )

@@ -42,12 +42,12 @@ def test_sheets_too_few_to_keep_edits_apart_are_refused(set_up: Benchmark, tmp_p
 
 def test_a_sheet_shows_what_a_judge_sees_and_no_verdict(set_up: Benchmark, tmp_path: Path) -> None:
     paths = write_sheets(set_up, items(set_up, ["K01"]), tmp_path, 1, 3)
-    whole = "\n".join(path.read_text() for path in paths)
-    assert "What was said before." in whole
-    assert "It does notices." in whole
-    assert "gold" not in whole.lower()
-    assert "K02" not in whole
-    assert "R004" not in whole
+    text = "\n".join(path.read_text() for path in paths)
+    assert "What was said before." in text
+    assert "It does notices." in text
+    assert "gold" not in text.lower()
+    assert "K02" not in text
+    assert "R004" not in text
     key = json.loads((tmp_path / "key.json").read_text())
     assert set(key) == {"R001", "R001e", "R001f", "R002", "R003"}
     assert "PASS" not in (tmp_path / "key.json").read_text()

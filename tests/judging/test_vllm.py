@@ -9,13 +9,13 @@ import pytest
 
 from helmbench_hf.dataset.load import load_cases
 from helmbench_hf.judging.grade import collect, grade
-from helmbench_hf.judging.judge import JudgeSpec, criteria_of
+from helmbench_hf.judging.judge import JudgeSpec
 from helmbench_hf.runs.completions import run_answers, run_cases
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.runs.journal import Journal
 from tests.judging import runs
 from tests.judging.hostile import HOSTILE
-from tests.judging.runs import good
+from tests.judging.runs import good, planned
 from tests.support.checkpoints import smollm2_path
 
 LIMIT = 6
@@ -49,7 +49,7 @@ def test_smollm2_judges(folder: RunFolder, mode: Any, tmp_path: Path) -> None:
     graded = collect(folder)
     found = [verdict for verdict in graded.verdicts if verdict.grader == spec.id]
     cases, _ = run_answers(folder)
-    assert len(found) == sum(len(criteria_of(case)) * len(case.grading.turns) for case in cases)
+    assert len(found) == planned(cases)
     scored = [verdict for verdict in found if verdict.status == "scored"]
     reasons = {verdict.detail["reason"] for verdict in found if verdict.status != "scored"}
     stored = Journal.read(folder.judgments / spec.id)

@@ -12,8 +12,8 @@ import pytest
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.load import CaseSet
-from helmbench_hf.judging.check import find_labels
 from helmbench_hf.judging.judge import JudgeError, criteria_of
+from helmbench_hf.judging.labels import find_labels
 from helmbench_hf.people.plan import PeopleError
 from helmbench_hf.people.rating import Ratings, prepare
 from helmbench_hf.runs.folder import RunFolder

@@ -81,14 +81,14 @@ def new_page(browser: Any, **options: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def watched(browser: Any, path: Path, fragment: str = "", **options: Any) -> Iterator[Watched]:
-    """Open a page of a file and watch it."""
-    own = path.as_uri()
+def watched(browser: Any, page_of: Path | str, fragment: str = "", root: str = "-", **options: Any) -> Iterator[Watched]:
+    """Open a file or an address and watch it: everything that it asks for but itself and what lies under `root` is noted."""
+    address = page_of if isinstance(page_of, str) else page_of.as_uri()
     with new_page(browser, **{"viewport": {"width": 1280, "height": 860}, "reduced_motion": "reduce", **options}) as page:
         found = Watched(page)
 
         def requested(request: Any) -> None:
-            if request.url.split("#")[0] not in (own, "data:,"):
+            if request.url.split("#")[0] not in (address, "data:,") and not request.url.startswith(root):
                 found.requests.append(request.url)
 
         def dialog(opened: Any) -> None:
@@ -97,10 +97,10 @@ def watched(browser: Any, path: Path, fragment: str = "", **options: Any) -> Ite
 
         page.on("request", requested)
         page.on("requestfailed", lambda request: found.refused.append(request.url) if request.failure == "csp" else None)
-        page.on("response", lambda response: found.answered.append(response.url) if response.url != own else None)
+        page.on("response", lambda response: found.answered.append(response.url) if response.url != address else None)
         page.on("dialog", dialog)
         page.on("popup", lambda popup: found.requests.append(popup.url))
         page.on("pageerror", lambda error: found.errors.append(str(error)))
         page.on("console", lambda message: found.errors.append(message.text) if message.type in ("error", "warning") else None)
-        page.goto(own + fragment)
+        page.goto(address + fragment)
         yield found

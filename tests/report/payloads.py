@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
-from helmbench_hf.report import ReportInput
+from helmbench_hf.records import Mode
+from helmbench_hf.report.page import ReportInput
 from tests.report import sample
 
 PAYLOADS: tuple[str, ...] = (
@@ -59,9 +60,9 @@ def hostile_run(start: int = 0) -> ReportInput:
 
 
 def hostile_transcripts(bank: Iterator[str]) -> list[Any]:
-    """Transcripts in which every string, and every key of a verdict's detail, is a payload."""
+    """Transcripts in which every string but the kind of case, and every key of a verdict's detail, is a payload."""
     found = []
-    for entry in poison(sample.transcripts(24), bank):
+    for entry in poison(sample.transcripts(24), bank, keep=frozenset(get_args(Mode))):
         for each in entry.verdicts:
             nested = {"matches": {next(bank): 1.0}, "nested": [[next(bank), {next(bank): 1}]]}
             each.verdict.detail.clear()

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from helmbench_hf.records import Case, Grading, Verdict
-from helmbench_hf.report import Policy, Reply, ReportInput, ShownVerdict, Transcript
+from helmbench_hf.report.page import ReportInput
+from helmbench_hf.report.policies import Policy
+from helmbench_hf.report.transcripts import Reply, ShownVerdict, Transcript
 from helmbench_hf.scoring.scores import Scores, from_json
 from tests.judging.build import case
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from helmbench_hf.report import Reply, ReportInput, write_report
+from helmbench_hf.report.page import ReportInput, write_report
+from helmbench_hf.report.transcripts import Reply
 from tests.report import sample
 from tests.report.browser import Watched, chromium, watched
 from tests.report.payloads import PAYLOADS, hostile_run, poison

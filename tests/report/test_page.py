@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from helmbench_hf.report import write_report
-from helmbench_hf.report.page import render
+from helmbench_hf.report.page import render, write_report
 from helmbench_hf.report.tables import provenance
 from helmbench_hf.scoring.scores import from_json
 from tests.report import sample

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from helmbench_hf.report import summary
+from helmbench_hf.report.terminal import summary
 from helmbench_hf.scoring.scores import Scores
 from tests.report import sample
 from tests.report.payloads import PAYLOADS, hostile_run

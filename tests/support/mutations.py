@@ -15,13 +15,11 @@ from typing import Any
 
 import pytest
 
-from helmbench_hf.board import checks
 from helmbench_hf.board.submission import prepare
 from helmbench_hf.board.verify import UnreadableError, differing, plain, verify
 from helmbench_hf.content.load import default_benchmark
-from helmbench_hf.dataset.identity import authored, calibration
+from helmbench_hf.dataset.identity import authored
 from helmbench_hf.dataset.load import CaseSet, load_cases
-from helmbench_hf.judging import scored
 from helmbench_hf.runs import completions
 from helmbench_hf.runs import generate as generating
 from helmbench_hf.scoring import run as scoring
@@ -157,11 +155,9 @@ def run(original: Path, scratch: Path, seeds: range, load: Callable[[str], CaseS
     The versions of the authored files and the index of helplines are made once: no damage reaches them.
     """
     benchmark = default_benchmark()
-    parts, carried, registry = authored(benchmark), calibration(benchmark), Registry.build(benchmark.countries)
+    versions, registry = authored(benchmark), Registry.build(benchmark.countries)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scoring, "authored", lambda _: parts)
-        for module in (checks, scored):
-            patch.setattr(module, "calibration", lambda _: carried)
+        patch.setattr(scoring, "authored", lambda _: versions)
         patch.setattr(Registry, "build", lambda _: registry)
         return _run(original, scratch, seeds, load)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from helmbench_hf.board import files
 from helmbench_hf.hashing import text_sha
-from tests.board.made import rows_of, sign, write_rows
+from tests.board.made import edit_json, edit_rows, put, sign
 from tests.support.hub import OTHER
 from tests.whole_way.way import RESULTS, Way
 
@@ -33,48 +33,37 @@ class Forgery:
     """Files outside of the submission that the pull request touches as well."""
 
 
-def put(name: str, value: object) -> Callable[[Path], Path]:
+def signed(name: str, value: object) -> Callable[[Path], Path]:
     """Set a field of the manifest and sign."""
-
-    def change(manifest: dict[str, Any]) -> None:
-        outer, _, inner = name.rpartition(".")
-        (manifest[outer] if outer else manifest)[inner] = value
-
-    return lambda folder: sign(folder, change)
+    return lambda folder: sign(folder, put(name, value))
 
 
-def fewer_answers(folder: Path) -> Path:
-    write_rows(folder / files.COMPLETIONS, rows_of(folder / files.COMPLETIONS)[:-1])
-    return sign(folder)
-
-
-def failing_verdict_passes(folder: Path) -> Path:
-    found = rows_of(folder / files.VERDICTS)
-    next(row for row in found if row["value"] == 0).update(value=1.0)
-    write_rows(folder / files.VERDICTS, found)
-    return sign(folder)
+def rows(name: str, edit: Callable[[list[Any]], object]) -> Callable[[Path], Path]:
+    """Edit the rows of a file and sign."""
+    return lambda folder: edit_rows(folder, name, edit)
 
 
 def higher_score(folder: Path) -> Path:
-    scores = json.loads((folder / files.SCORES).read_text())
-    scores["headline"]["printed"] = 99.0
-    (folder / files.SCORES).write_text(json.dumps(scores))
-    return sign(folder)
+    return edit_json(folder, files.SCORES, lambda scores: scores["headline"].update(printed=99.0))
+
+
+def failing_verdict_passes(verdicts: list[Any]) -> None:
+    next(row for row in verdicts if row["value"] == 0).update(value=1.0)
 
 
 def large_manifest(folder: Path) -> Path:
-    folder = put("started", "2026-01-01T00:00:00Z")(folder)
+    folder = signed("started", "2026-01-01T00:00:00Z")(folder)
     (folder / files.MANIFEST).write_text((folder / files.MANIFEST).read_text() + " " * files.limit_of(files.MANIFEST))
     return folder
 
 
 FORGERIES = (
-    Forgery("leave an answer out", "rows.missing", fewer_answers),
-    Forgery("a failed verdict passes", "verdict.edited", failing_verdict_passes),
+    Forgery("leave an answer out", "rows.missing", rows(files.COMPLETIONS, lambda answers: answers.pop())),
+    Forgery("a failed verdict passes", "verdict.edited", rows(files.VERDICTS, failing_verdict_passes)),
     Forgery("a higher headline", "scores.edited", higher_score),
-    Forgery("another dataset version", "dataset.version", put("dataset.version", "9.9.9")),
-    Forgery("another model's weights", "model.identity", put("model.files_sha", FAKE)),
-    Forgery("the repository's page beside it", "pull-request.changes", put("started", "2026-01-01T00:00:00Z"), ("README.md",)),
+    Forgery("another dataset version", "dataset.version", signed("dataset.version", "9.9.9")),
+    Forgery("another model's weights", "model.identity", signed("model.files_sha", FAKE)),
+    Forgery("the repository's page beside it", "pull-request.changes", signed("started", "2026-01-01T00:00:00Z"), ("README.md",)),
     Forgery("a manifest of more than 1 MiB", "files.size", large_manifest),
 )
 

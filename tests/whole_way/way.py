@@ -30,10 +30,10 @@ from datasets import load_dataset
 from helmbench_hf.dataset.rows import canonical_line
 found = {}
 for split, table in load_dataset(sys.argv[1], "core", revision=sys.argv[2]).items():
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for row in table:
-        whole.update(canonical_line(row))
-    found[split] = [table.num_rows, whole.hexdigest()]
+        digest.update(canonical_line(row))
+    found[split] = [table.num_rows, digest.hexdigest()]
 print(json.dumps(found))
 """
 """What the data card tells a reader to type, and the content hash of what came."""
@@ -93,10 +93,10 @@ class Way:
 
         `datasets` would tell another host of a load, and `hf` would ask one for its own updates.
         """
-        own = {"PYTHONPATH": str(checkout), "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
-        own |= {"HF_UPDATE_DOWNLOAD_COUNTS": "0", "HF_HUB_DISABLE_UPDATE_CHECK": "1"}
+        around = {"PYTHONPATH": str(checkout), "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+        around |= {"HF_UPDATE_DOWNLOAD_COUNTS": "0", "HF_HUB_DISABLE_UPDATE_CHECK": "1"}
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-        return self.hub.environment(self.home(user), user, offline=offline, **own, **kept)
+        return self.hub.environment(self.home(user), user, offline=offline, **around, **kept)
 
     def type(self, user: str, *words: str | Path, ends: int = 0, cwd: Path | None = None, **where: object) -> str:
         """What a user types; its output. Raises AssertionError where it ends with another exit code."""
