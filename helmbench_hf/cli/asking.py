@@ -95,9 +95,7 @@ def ask_of(run: Path, options: AskOptions, reuse: str = "missing") -> Ask:
     given = _named_values(options.engine)
     for name, value in (("thinking", options.thinking), ("tensor_parallel_size", options.tensor_parallel)):
         if value is not None and given.setdefault(name, value) != value:
-            fail(
-                f"--engine {name}={given[name]} and the option of its own ({value}) contradict each other; leave one of them out"
-            )
+            fail(f"--engine {name}={given[name]} contradicts the option of its own ({value}); leave one of them out")
     sampling = _named_values(options.settings)
     if options.repeats is not None and sampling.setdefault("draws", options.repeats) != options.repeats:
         fail(f"--repeats {options.repeats} contradicts --set draws={sampling['draws']}; leave one of them out")

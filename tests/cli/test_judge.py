@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from helmbench_hf.cli import judge, judge_outside, scores
-from helmbench_hf.cli.app import app
 from helmbench_hf.content import load
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.judging import check as checking
@@ -22,11 +20,10 @@ from helmbench_hf.runs import completions
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.tasks.expand import expand
 from tests.judging import runs
+from tests.support import commands
 from tests.support.calibration import letters, plant_calibration, right
 from tests.support.fake_engine import FakeEngine
 from tests.support.tree import Tree
-
-runner = CliRunner()
 
 
 @pytest.fixture
@@ -43,10 +40,9 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
     return made
 
 
-def helmbench(*arguments: object, code: int = 0) -> str:
-    result = runner.invoke(app, [str(each) for each in arguments])
-    assert result.exit_code == code, result.output
-    return result.output if code or not result.stdout else result.stdout
+def helmbench(*words: object, code: int = 0) -> str:
+    result = commands.helmbench(*words, code=code)
+    return result.stdout or result.stderr
 
 
 def replay(benchmark: Benchmark, path: Path, says: dict[str, str] | None = None) -> Path:
@@ -59,7 +55,8 @@ def test_a_judge_is_checked_and_its_file_says_who_it_was(
     tree: Tree, set_up: Benchmark, engine: FakeEngine, tmp_path: Path
 ) -> None:
     out = tmp_path / "check"
-    told = helmbench("judge", "check", "--judge", "vllm:owner/tiny,id=judge-a", "--out", out, "--content", tree.root)
+    words = ("judge", "check", "--judge", "vllm:owner/tiny,id=judge-a", "--out", out, "--content", tree.root)
+    told = helmbench(*words)
     assert told.startswith(
         "judge-a: fails; 10 verdicts on 10 gold labels, which are not human ratings\nleft out: 1 labels (unsettled)"
     )
@@ -81,19 +78,7 @@ def test_a_judge_is_checked_and_its_file_says_who_it_was(
     assert set(confused) == {"assistant", "edit", "degenerate", "model"}
     assert (confused["edit"], confused["model"]) == ({"FAIL": {"FAIL": 1}, "PARTIAL": {"PARTIAL": 1}}, {"FAIL": {"FAIL": 1}})
     asked = len(engine.submitted)
-    again = helmbench(
-        "judge",
-        "check",
-        "--judge",
-        "vllm:owner/tiny,id=judge-a",
-        "--criteria",
-        "K06",
-        "--out",
-        out,
-        "--content",
-        tree.root,
-        "--json",
-    )
+    again = helmbench(*words, "--criteria", "K06", "--json")
     assert json.loads(again)["n"] == 2
     assert len(engine.submitted) == asked
 
@@ -146,7 +131,7 @@ def test_readers_get_sheets_and_their_answers_count(tree: Tree, set_up: Benchmar
     answers.write_text(json.dumps({"R001": {"K01": "FAIL"}}))
     given = ("judge", "read", answers, "--sheet", out, "--reader", "ann", "--content", tree.root, "--kind")
     assert "1 verdicts on 1 replies are kept" in helmbench(*given, "human")
-    assert "--kind is model or human" in helmbench(*given, "robot", code=1)
+    assert "Invalid value for '--kind'" in helmbench(*given, "robot", code=2)
     told = helmbench("judge", "agreement", "--content", tree.root)
     assert "R001 K01: gold PASS; ann FAIL, reader 1 PASS, reader 2 PASS, reader 3 PASS" in told
     assert "11 labels, 2 not settled" in told
@@ -157,7 +142,7 @@ def test_readers_get_sheets_and_their_answers_count(tree: Tree, set_up: Benchmar
 def graded(set_up: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     """A run on the tiny benchmark's judged scenario that the same judge graded."""
     cases = [case for case in expand(set_up) if case.scenario == "P1-B5-S1"]
-    for module in (load, completions, grading):
+    for module in (load, completions, grading, scores):
         monkeypatch.setattr(module, "default_benchmark", lambda: set_up)
     monkeypatch.setattr(completions, "load_cases", lambda *_: runs.case_set(cases, set_up.file.version))
     folder = RunFolder(tmp_path / "run")
@@ -182,7 +167,7 @@ def test_a_run_gives_the_prevalence_and_cites_the_check(
     rows = {row["criterion"]: row for row in written["correction"]["rows"]}
     assert (rows["K06"]["check"], rows["K06"]["basis"], rows["K06"]["n_fail"]) == ("check", "gold", 1)
     assert rows["K06"]["reason"] == "1 labels should PASS and 1 labels should FAIL; 10 are needed"
-    scores.print_summary(graded.root, as_json=False)
+    scores.print_summary(graded.root)
     other = tmp_path / "other"
     helmbench("judge", "check", "--judge", f"{spec},mode=evidence", "--out", other, "--content", tree.root)
     scores.write_scores(graded.root, [other])
