@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable
-from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from helmbench_hf.judging import rubric
 from helmbench_hf.people import helplines
-from helmbench_hf.people.forms import NOTICE
+from helmbench_hf.people.forms import NOTICE, TEMPLATES, source
 from helmbench_hf.people.plan import PeopleError
 from helmbench_hf.people.rating import Ratings, Task
 from helmbench_hf.report.text import visible
@@ -36,19 +35,8 @@ class Pages:
 
     def __init__(self, ratings: Ratings) -> None:
         self.ratings = ratings
+        self.css = source("people.css")
         self._countries = helplines.countries(ratings.benchmark.countries)
-
-    @cached_property
-    def _environment(self) -> Any:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-
-        return Environment(loader=PackageLoader("helmbench_hf.people"), autoescape=True, undefined=StrictUndefined)
-
-    @cached_property
-    def css(self) -> str:
-        """The style of every page."""
-        found: str = self._environment.loader.get_source(self._environment, "people.css")[0]
-        return found
 
     def rater(self, code: str, query: dict[str, str]) -> str:
         """The page that a rater sees next."""
@@ -108,8 +96,7 @@ class Pages:
         )
 
     def _render(self, name: str, **values: Any) -> str:
-        page: str = self._environment.get_template(name).render(style=STYLE, **values)
-        return page
+        return TEMPLATES.get_template(name).render(style=STYLE, **values)
 
 
 def serve(ratings: Ratings, port: int, ready: Callable[[ThreadingHTTPServer], None]) -> None:

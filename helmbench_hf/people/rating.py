@@ -38,7 +38,7 @@ from helmbench_hf.tasks.ledger import Ledger
 
 FORMAT = 1
 BLOCK = 20
-"""Tasks that all raters do in the same stretch, each in an order of its own: so their work overlaps early."""
+"""Tasks that all raters do in the same stretch, each in a different order, so that their work overlaps early."""
 CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,19}")
 COLUMNS = ("rater", "reply_code", "criterion", "verdict")
 
@@ -226,12 +226,7 @@ class Ratings:
 
     def labels(self) -> list[tuple[str, str, str, str]]:
         """Every verdict that was given, by rater, reply and criterion."""
-        found = []
-        for rater in self.raters.values():
-            for task_id, verdict in rater.said.items():
-                task = self.rated.tasks[task_id]
-                found += [(rater.code, task.reply, task.criterion, verdict)] if verdict else []
-        return sorted(found)
+        return sorted((rater, task.reply, task.criterion, said) for rater, task, said in self._given())
 
     def _export(self) -> None:
         with replacing(self._out / "labels.csv") as file:
@@ -241,17 +236,16 @@ class Ratings:
 
     def agreement(self) -> Agreement:
         """Kappa of every two raters and alpha of all, by criterion, by the code that compares judges."""
-        verdicts = [
-            Verdict(
-                task.exchange.case.code, task.exchange.turn, task.exchange.draw, task.criterion, rater, "scored", CREDIT[said]
-            )
-            for rater, task, said in self._given()
-        ]
+        verdicts = []
+        for rater, task, said in self._given():
+            reply = task.exchange
+            verdicts.append(Verdict(reply.case.code, reply.turn, reply.draw, task.criterion, rater, "scored", CREDIT[said]))
         raters = [JudgeInfo(code, code) for code in self.raters]
         return agreement(Ledger(self.rated.cases, verdicts, raters, self.rated.draws), self.benchmark)
 
     def _given(self) -> Iterable[tuple[str, Task, Any]]:
+        """Rater, task and verdict; what was skipped is left out."""
         for rater in self.raters.values():
-            for task_id, said in list(rater.said.items()):
+            for task, said in list(rater.said.items()):  # a copy: other raters' clicks come in meanwhile
                 if said:
-                    yield rater.code, self.rated.tasks[task_id], said
+                    yield rater.code, self.rated.tasks[task], said

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -64,17 +64,12 @@ class Sitting:
     """Replies that were rated."""
     distance: float | None
     """The score; None where a reply was not rated, for a sum over fewer is another number."""
-    signs_right: int
-    """Ratings on the panel's side of 0; a rating of 0 is on no side."""
-    signs: int
+    sign_accuracy: float | None
+    """Share of ratings on the panel's side of 0; a rating of 0 is on no side."""
+    signs_n: int
     """Rated replies whose panel mean is not 0."""
     bias: Estimate
     """Mean of rating minus panel mean, with a 95% interval over remarks; above 0 is more generous than the panel."""
-
-    @property
-    def sign_accuracy(self) -> float | None:
-        """Share of right directions."""
-        return self.signs_right / self.signs if self.signs else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,29 +204,28 @@ def sit(rater: str, ratings: Mapping[Place, int], instrument: Instrument) -> Sit
         rater=rater,
         n=len(rated),
         distance=math.fsum(abs(rating - mean) for _, rating, mean in rated) if len(rated) == len(instrument.key) else None,
-        signs_right=sum(rating * mean > 0 for rating, mean in sided),
-        signs=len(sided),
+        sign_accuracy=sum(rating * mean > 0 for rating, mean in sided) / len(sided) if sided else None,
+        signs_n=len(sided),
         bias=pooled([rating - mean for _, rating, mean in rated], [place[0] for place, _, _ in rated]),
     )
 
 
 def group(sittings: Sequence[Sitting]) -> Estimate:
     """Mean score of those who rated every reply, with a 95% t interval over raters."""
-    whole = [(each.rater, each.distance) for each in sittings if each.distance is not None]
-    return pooled([distance for _, distance in whole], [rater for rater, _ in whole])
+    scored = {each.rater: each.distance for each in sittings if each.distance is not None}
+    return pooled(list(scored.values()), list(scored))
 
 
 def anchors(instrument: Instrument) -> dict[str, float | None]:
     """What simple raters score by this key: what a score is to be read against."""
     means = [expert.mean for expert in instrument.key.values()]
-    sds = [expert.sd for expert in instrument.key.values()]
+    sds = [expert.sd for expert in instrument.key.values() if expert.sd is not None]
 
     def total(rate: Callable[[float], float]) -> float:
         return math.fsum(abs(rate(mean) - mean) for mean in means)
 
-    known = [sd for sd in sds if sd is not None]
     # a normal rater misses the mean by sd x sqrt(2 / pi) on average
-    one = math.fsum(known) * math.sqrt(2 / math.pi) if len(known) == len(sds) else None
+    one = math.fsum(sds) * math.sqrt(2 / math.pi) if len(sds) == len(means) else None
     return {
         "nearest whole ratings": total(lambda mean: float(round(mean))),
         "one expert, expected": one,
@@ -247,24 +241,10 @@ def result(instrument: Instrument, answers: Mapping[str, Mapping[Place, int]]) -
     sittings = [sit(rater, ratings, instrument) for rater, ratings in sorted(answers.items())]
     return {
         "instrument": {"sha256": instrument.sha256, "replies": len(instrument.key), "published_form": instrument.published},
-        "raters": [
-            {
-                "rater": each.rater,
-                "n": each.n,
-                "distance": each.distance,
-                "sign_accuracy": each.sign_accuracy,
-                "signs_n": each.signs,
-                "bias": _shown(each.bias),
-            }
-            for each in sittings
-        ],
+        "raters": [{**asdict(each), "bias": _shown(each.bias)} for each in sittings],
         "group": _shown(group(sittings)),
         "anchors": anchors(instrument),
-        "published": [
-            {"group": each.group, "score": each.score, "sd": each.sd, "n": each.n, "source": each.source} for each in PUBLISHED
-        ]
-        if instrument.published
-        else [],
+        "published": [asdict(each) for each in PUBLISHED] if instrument.published else [],
         "published_read_in": READ_IN,
         "caution": CAUTION,
     }

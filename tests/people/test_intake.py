@@ -13,7 +13,7 @@ import pytest
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.load import CaseSet
 from helmbench_hf.judging.grade import collect
-from helmbench_hf.people.fields import misfit
+from helmbench_hf.people.fields import misfit, written
 from helmbench_hf.people.forms import write_forms
 from helmbench_hf.people.intake import take
 from helmbench_hf.people.plan import PeopleError, Plan
@@ -100,11 +100,11 @@ def _changed(row: dict[str, Any], **changes: Any) -> dict[str, Any]:
         (lambda row: _changed(row, consent=False), "did not consent"),
         (lambda row: _changed(row, format=99), "format 99"),
         (lambda row: _changed(row, study={**row["study"], "version": "9.9.9"}), "version 9.9.9"),
-        (lambda row: _changed(row, study={**row["study"], "people": "4"}), "people '4'"),
-        (lambda row: _changed(row, study={**row["study"], "people": True}), "people 'True'"),
-        (lambda row: _changed(row, study=[]), "does not name its study"),
-        (lambda row: _changed(row, study={**row["study"], "people": 10**12}), "which no export makes"),
-        (lambda row: _changed(row, study={**row["study"], "per_case": 0}), "which no export makes"),
+        (lambda row: _changed(row, study={**row["study"], "people": "4"}), r"study\.people"),
+        (lambda row: _changed(row, study={**row["study"], "people": True}), r"study\.people"),
+        (lambda row: _changed(row, study=[]), r"\(study: "),
+        (lambda row: _changed(row, study={**row["study"], "people": 10**12}), r"study\.pe"),
+        (lambda row: _changed(row, study={**row["study"], "per_case": 0}), r"study\.pe"),
         (lambda row: _changed(row, person="nobody"), "no person 'nobody'"),
         (lambda row: _changed(row, items=[*row["items"], row["items"][0]]), "twice"),
         (lambda row: _changed(row, skipped=[row["items"][0]["id"]]), "twice"),
@@ -112,9 +112,9 @@ def _changed(row: dict[str, Any], **changes: Any) -> dict[str, Any]:
         (lambda row: _changed(row, items=[{**row["items"][0], "turns": ["x"] * 9}]), "9 answers"),
         (lambda row: _changed(row, items=[{**row["items"][0], "turns": ["  "]}]), "cannot be read|empty"),
         (lambda row: _changed(row, items=[{**row["items"][0], "turns": ["[" * 200_000]}]), "cannot be read|does not fit"),
-        (lambda row: _changed(row, items=[{**row["items"][0], "turns": 1}]), "not of the form"),
-        (lambda row: _changed(row, items={}), "not of the form"),
-        (lambda row: _changed(row, skipped=[7]), "not of the form"),
+        (lambda row: _changed(row, items=[{**row["items"][0], "turns": 1}]), "no file of answers"),
+        (lambda row: _changed(row, items={}), "no file of answers"),
+        (lambda row: _changed(row, skipped=[7]), "no file of answers"),
         (lambda row: _changed(row, more=1), "no file of answers"),
         (lambda row: [row], "no file of answers"),
     ],
@@ -217,21 +217,42 @@ def test_forms_hold_no_gold(tmp_path: Path, drawn: Plan, benchmark_: Benchmark) 
             assert '"target"' not in text
 
 
+FIELDS = {
+    "count": {"type": "integer", "minimum": 1, "maximum": 5},
+    "name": {"type": "string", "maxLength": 3},
+    "kind": {"type": "string", "enum": ["a", "b"]},
+    "list": {"type": "array", "maxItems": 1, "items": {"type": "string", "maxLength": 3}},
+}
+
+
 @pytest.mark.parametrize(
-    ("schema", "value"),
+    "changes",
     [
-        ({"type": "number"}, float("nan")),
-        ({"type": "number"}, float("inf")),
-        ({"type": "integer", "minimum": 1, "maximum": 5}, 6),
-        ({"type": "integer"}, True),
-        ({"type": "integer"}, 1.5),
-        ({"type": "string", "maxLength": 3}, "long"),
-        ({"type": "string", "enum": ["a", "b"]}, "c"),
-        ({"type": "array", "maxItems": 1, "items": {"type": "string", "maxLength": 3}}, ["a", "b"]),
-        ({"type": "array", "maxItems": 1, "items": {"type": "string", "maxLength": 3}}, "a"),
-        ({"type": "object", "properties": {"a": {"type": "integer"}}}, {"a": 1, "b": 2}),
-        ({"type": "object", "properties": {"a": {"type": "integer"}}}, {}),
+        {"count": 6},
+        {"count": True},
+        {"count": 1.5},
+        {"name": "long"},
+        {"kind": "c"},
+        {"list": ["a", "b"]},
+        {"list": "a"},
+        {"list": ["long"]},
+        {"more": 2},
+        None,
     ],
 )
-def test_values_that_no_form_makes_do_not_fit(schema: dict[str, Any], value: Any) -> None:
-    assert misfit(schema, value)
+def test_values_that_no_form_makes_do_not_fit(changes: dict[str, Any] | None, drawn: Plan) -> None:
+    case = replace(next(iter(drawn.people.values()))[0], response_schema=json.dumps({"properties": FIELDS}))
+    fitting = {"count": 5, "name": "abc", "kind": "a", "list": []}
+    assert misfit(case, fitting) is None
+    assert misfit(case, {} if changes is None else fitting | changes)
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity"])
+def test_what_is_no_number_is_refused(tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark, text: str) -> None:
+    row = saved(drawn, min(drawn.people))
+    item = next(item for item in row["items"] if item["turns"][0].startswith("{"))
+    item["turns"][0] = f'{{"reply": {text}}}'
+    with pytest.raises(PeopleError, match="is no number"):
+        take([stored(tmp_path, row)], RunFolder(tmp_path / "run"), loaded, benchmark_)
+    with pytest.raises(PeopleError, match="is not a number"):
+        written({"type": "number"}, text)

@@ -52,7 +52,7 @@ def test_the_score_is_the_sum_of_differences(tmp_path: Path) -> None:
     answers = load_answers(table(tmp_path / "answers.csv", ratings("one", 3, "\u22121") + ratings("two", 0, 0)), instrument)
     one, two = (sit(rater, answers[rater], instrument) for rater in ("one", "two"))
     assert one.distance == pytest.approx(24 * (0.5 + 0.25))
-    assert (one.signs_right, one.signs, one.sign_accuracy) == (48, 48, 1)
+    assert (one.signs_n, one.sign_accuracy) == (48, 1)
     assert one.bias.value == pytest.approx((0.5 + 0.25) / 2)
     assert two.distance == pytest.approx(24 * 3.75)
     assert two.sign_accuracy == 0, "0 is no direction"
