@@ -82,4 +82,4 @@ def misfit(case: Case, value: Any) -> str | None:
     properties = fields_of(case)
     schema = {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
     error = best_match(Draft202012Validator(schema).iter_errors(value))
-    return error and error.message[:200]
+    return None if error is None else str(error.message)[:200]

@@ -1,9 +1,9 @@
 """Who answers what: an incomplete block design with equal replication, drawn from a seed.
 
-Every chosen case is answered by the same number of people, and the numbers of cases of any two people differ
-by one at most. A family is all that shares a pair or a meaning: twins, their open twins, register copies. Nobody gets two cases of one
-family, so nobody compares twins or is told by the open question what the hidden one was about. The plan is a function of its
-study alone: the import draws it again and holds every file to it.
+Every chosen case is answered by the same number of people, and people's numbers of cases differ by one at most. A family is
+all that shares a pair or a meaning: twins, their open twins, register copies. Nobody gets two cases of one family, so nobody
+compares twins or is told by the open question what the hidden one was about. The plan is a function of its study alone: the
+import draws it again and holds every file to it.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ share of right directions and the mean bias stand beside it.
 
 from __future__ import annotations
 
+import csv
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -72,58 +73,6 @@ class Sitting:
     """Mean of rating minus panel mean, with a 95% interval over remarks; above 0 is more generous than the panel."""
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A mean score of a group in the literature."""
-
-    group: str
-    score: float
-    source: str
-    sd: float | None = None
-    n: int | None = None
-
-
-_NEIMEYER = "Neimeyer & Bonnelle 1997, Death Studies 21:59-81"
-_MORRISS = "Morriss et al. 1999, J Affect Disord 52:77-83"
-_PALMIERI = "Palmieri et al. 2008, Arch Suicide Res 12:232-237"
-_SCHEERDER = "Scheerder et al. 2010, Suicide Life Threat Behav 40:115-124"
-_SCHOOL = "Shannonhouse et al. 2017, J Couns Dev 95:3-13"
-_COLLEGE = "Shannonhouse et al. 2017, J Am Coll Health 65:450-456"
-_KAWASHIMA = "Kawashima et al. 2020, Psychiatry Clin Neurosci 74:362-370"
-_SKRUIBIS = "Skruibis et al. 2021, Death Studies 45:578-582"
-_RIMKE = "Rimkevičienė et al. 2022, Death Studies 46:2018-2024"
-PUBLISHED: tuple[Published, ...] = (
-    Published("Master's counselors after training", 41.0, _NEIMEYER),
-    Published("Clinical psychology PhD students", 45.4, "Mackelprang et al. 2014, Train Educ Prof Psychol 8:136-142"),
-    Published("Front-line health workers after training, UK", 46.4, _MORRISS),
-    Published("Community mental health staff, Belgium", 47.4, _SCHEERDER),
-    Published("Crisis line volunteers, Belgium", 47.5, _SCHEERDER),
-    Published("Clinical psychologists, Japan", 48.8, _KAWASHIMA),
-    Published("K-12 school staff after training", 49.9, _SCHOOL),
-    Published("College staff after training", 50.1, _COLLEGE),
-    Published("General practitioners, Belgium", 51.1, _SCHEERDER),
-    Published("K-12 school staff before training", 52.9, _SCHOOL),
-    Published("College staff before training", 52.9, _COLLEGE),
-    Published("Hospital nurses, Belgium", 54.4, _SCHEERDER),
-    Published("Master's counselors before training", 54.7, _NEIMEYER),
-    Published("Helpline volunteers after training, Lithuania", 55.04, _SKRUIBIS, 13.02, 90),
-    Published("Rehabilitation staff after training", 55.3, "Simpson et al. 2007, Crisis 28:35-43", 21.5, 30),
-    Published("Psychiatrists, Italy", 55.7, _PALMIERI, 15.7, 38),
-    Published("Front-line health workers before training, UK", 56.8, _MORRISS),
-    Published("Nurses, Japan", 61.3, _KAWASHIMA),
-    Published("Social workers, Japan", 62.3, _KAWASHIMA),
-    Published("Emergency physicians, Italy", 63.9, _PALMIERI, 15.1, 30),
-    Published("Medical residents, Japan (modified form)", 68.2, "Fujisawa et al. 2013, Acad Psychiatry 37:402-407", None, 114),
-    Published("ASIST trainees after training, Lithuania", 68.32, _RIMKE, 25.77, 248),
-    Published("ASIST trainees before training, Lithuania", 69.3, _RIMKE, 26.57, 248),
-    Published("Introductory psychology students", 70.36, _NEIMEYER),
-    Published("Emergency nurses, Italy", 70.6, _PALMIERI, 22.8, 30),
-    Published("Psychiatric nurses, Italy", 71.3, _PALMIERI, 20.6, 34),
-    Published("Helpline volunteers before training, Lithuania", 75.84, _SKRUIBIS, 21.31, 90),
-    Published("General practitioners, Italy", 91.1, _PALMIERI, 24.1, 50),
-    Published("Undergraduates", 100.09, "Brown & Range 2005, Death Studies 29:207-216", 24.19, 277),
-    Published("Medical students, Italy", 101.1, _PALMIERI, 20.5, 50),
-)
 READ_IN = (
     "as collected in the repository MattMatt27/mental-health-benchmark-tutorial (commit 69469b7), read 2026-11-22; "
     "the papers themselves were not read"
@@ -131,6 +80,20 @@ READ_IN = (
 CAUTION = (
     "Translations, countries and sometimes items differ between these studies: hold a score against each, rank no profession."
 )
+
+
+def published() -> list[dict[str, Any]]:
+    """Mean scores of groups in the literature: group, score, its sd and n where they are known, source."""
+    with (Path(__file__).parent / "siri2_published.csv").open(encoding="utf-8", newline="") as file:
+        return [
+            {
+                **row,
+                "score": float(row["score"]),
+                "sd": float(row["sd"]) if row["sd"] else None,
+                "n": int(row["n"]) if row["n"] else None,
+            }
+            for row in csv.DictReader(file)
+        ]
 
 
 def load_instrument(items: Path, key: Path) -> Instrument:
@@ -244,7 +207,7 @@ def result(instrument: Instrument, answers: Mapping[str, Mapping[Place, int]]) -
         "raters": [{**asdict(each), "bias": _shown(each.bias)} for each in sittings],
         "group": _shown(group(sittings)),
         "anchors": anchors(instrument),
-        "published": [asdict(each) for each in PUBLISHED] if instrument.published else [],
+        "published": published() if instrument.published else [],
         "published_read_in": READ_IN,
         "caution": CAUTION,
     }

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from helmbench_hf.cli.app import app
-from helmbench_hf.people.siri2 import PUBLISHED, Expert, Instrument, anchors, load_answers, load_instrument, sit
+from helmbench_hf.people.siri2 import Expert, Instrument, anchors, load_answers, load_instrument, published, sit
 from helmbench_hf.runs.folder import RunError
 
 runner = CliRunner()
@@ -133,7 +133,7 @@ def test_the_command_prints_scores_beside_published_groups(tmp_path: Path) -> No
     assert done.exit_code == 0, done.output
     assert "18.00" in done.output
     assert "\x1b" not in done.output
-    assert all(each.source in done.output for each in PUBLISHED)
+    assert all(each["source"] in done.output for each in published())
     assert "Remark 1" not in done.output
     found = json.loads(runner.invoke(app, [*options, "--json"]).output)
     assert [each["distance"] for each in found["raters"]] == [pytest.approx(18), pytest.approx(30)]
