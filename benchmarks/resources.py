@@ -2,7 +2,7 @@
 
 The sets are those of tests/tasks/*replies*.jsonl, or any file of the same form:
 `.venv/bin/python benchmarks/resources.py [--misses] [FILE ...]`. The rules were written with helpline_replies.jsonl in view and
-are not tuned on the older banks. A reply may have `messages`, what the person wrote. Undecided replies are counted apart.
+are not tuned on the older banks. Undecided replies are counted apart.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def measured(files: list[Path]) -> dict[str, Any]:
     for file in files:
         for line in file.read_text(encoding="utf-8").splitlines():
             item = json.loads(line)
-            found, detail = grade_resources(item["reply"], item["country"], registry, item.get("messages", ()))
+            found, detail = grade_resources(item["reply"], item["country"], registry)
             right = found == item["match"]
             for group in (sets[str(item.get("set", file.stem))], countries[item["country"]]):
                 group.update(right=int(right), undecided=int(found is None), of=1)

@@ -109,7 +109,7 @@ class Task:
         country = case.grading.country
         if country is None:
             return {}
-        value, evidence = grade_resources(answer.reply, country, registry, case.turns[:turn])
+        value, evidence = grade_resources(answer.reply, country, registry)
         return {"resources": (value, evidence if value is not None else {"reason": "undecided", **evidence})}
 
     # What judges are asked, and what the case is worth.
