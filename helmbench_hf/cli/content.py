@@ -81,7 +81,7 @@ def _drifted(benchmark: Benchmark) -> list[Problem]:
 
 @app.command()
 def lock(content: Content = None) -> None:
-    """Write into versions.json what each version stands for; a released version is never given other content.
+    """Write the content hash of each version into versions.json; a released version never gets other content.
 
     Example: helmbench content lock
     """
@@ -179,4 +179,4 @@ def _agreement_lines(rows: Sequence[review.Agreement]) -> Iterator[str]:
     reads, agree = sum(len(row.reads) for row in settled), sum(row.agree or 0 for row in settled)
     share = f"{agree / reads:.1%}" if reads else "nothing read"
     unread = sum(not row.reads for row in rows)
-    yield f"{agree} of {reads} reads agree ({share}); {len(rows)} messages, {unread} not read as they stand now"
+    yield f"{agree} of {reads} reads agree ({share}); {len(rows)} messages, {unread} not read in their present form"

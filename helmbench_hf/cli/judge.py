@@ -235,7 +235,7 @@ def _share(value: float | None) -> str:
 def sheet(
     out: Out, parts: Sheets = 2, criteria: Criteria = "", seed: Seed = 1, readers: FewerThan = None, content: Content = None
 ) -> None:
-    """Write the labeled replies shuffled and without verdicts; a reply and an edit of it never stand on one sheet.
+    """Write the labeled replies shuffled and without verdicts; a reply and an edit of it are never on one sheet.
 
     Example: helmbench judge sheet --out sheets --parts 3
     """

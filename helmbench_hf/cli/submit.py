@@ -89,7 +89,7 @@ def verify(
 def _report(
     folder: Path | None, number: int | None, repo: str, scratch: Path, dataset: str | None, revision: str | None
 ) -> Report:
-    """Of a folder, or of what a pull request adds, beside the other submissions where these are at hand."""
+    """Check a folder, or what a pull request adds, beside the other submissions if they are there."""
     try:
         if folder is None:
             folder = requests.fetch(HfApi(), repo, number or 0, scratch)

@@ -134,7 +134,7 @@ def held(sheet: Sheet, plan: Plan) -> Given:
         if item not in cases:
             raise PeopleError(f"{sheet.person} was not asked {item[:40]!r}; {_STALE}")
         if item in seen:
-            raise PeopleError(f"item {item} stands there twice; keep one of them.")
+            raise PeopleError(f"it has item {item} twice; keep one of them.")
         seen.add(item)
     texts, unfinished = {}, 0
     for given in sheet.items:

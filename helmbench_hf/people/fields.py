@@ -1,6 +1,6 @@
 """An answer's fields on paper: a JSON schema of the cases as lines of a table, and what was written there as JSON.
 
-A list stands one entry a line; a row's cells stand between bars, in the order of the schema.
+A list has one entry a line; the cells of a row are separated by bars, in the order of the schema.
 """
 
 from __future__ import annotations

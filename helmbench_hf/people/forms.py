@@ -101,7 +101,7 @@ def _item(case: Case) -> dict[str, Any]:
 def _table(plan: Plan, person: str, cases: tuple[Case, ...]) -> Iterator[tuple[object, ...]]:
     """The same as rows; the first asks for consent and carries what the import needs."""
     head = json.dumps({"format": FORMAT, "study": plan.study.model_dump(), "person": person})
-    lead = f"{NOTICE} Helplines stand in helplines.txt. {TASK} Read one row after the other. To skip an item, leave it empty."
+    lead = f"{NOTICE} Helplines are in helplines.txt. {TASK} Read one row after the other. To skip an item, leave it empty."
     yield CONSENT, "", head, lead, CONSENT, "write yes to take part", ""
     for case in cases:
         for turn, message in enumerate(case.turns, 1):

@@ -65,7 +65,7 @@ def study_in(files: Sequence[Path]) -> Study:
 def take(files: Sequence[Path], folder: RunFolder, loaded: CaseSet, benchmark: Benchmark) -> Intake:
     """Journal the answers of all files into a new run folder.
 
-    Raises PeopleError for a file of another version or study, a person or item that stands twice, and what nobody was asked;
+    Raises PeopleError for a file of another version or study, a person or item that comes twice, and what nobody was asked;
     RunError where the folder holds a run. Nothing is written before every file was read.
     """
     study, given = study_in(files), []

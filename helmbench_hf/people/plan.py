@@ -105,7 +105,7 @@ def plan(study: Study, loaded: CaseSet, benchmark: Benchmark) -> Plan:
     chosen = _chosen(cases, family, study, benchmark, dice)
     if not chosen:
         raise PeopleError(
-            f"{study.people} people with {study.per_person} cases each answer no whole pair {study.per_case} times; give more."
+            f"{study.people} people with {study.per_person} cases each cannot answer any pair {study.per_case} times; give more."
         )
     loads = _dealt(chosen, family, study, dice)
     codes = [digest(["person", study.id, number])[:8].upper() for number in range(study.people)]
@@ -174,7 +174,7 @@ def _by_use(pairs: list[list[Case]], benchmark: Benchmark, dice: random.Random) 
 
 
 def _dealt(chosen: Sequence[Case], family: Mapping[str, str], study: Study, dice: random.Random) -> list[list[Case]]:
-    """Give each family to the people with the shortest lists, each a case of their own; so lengths differ by one at most."""
+    """Give each family to the people with the shortest lists, one case each, so that lengths differ by one at most."""
     families: dict[str, list[Case]] = defaultdict(list)
     for case in chosen:
         families[family[case.code]] += [case] * study.per_case

@@ -179,12 +179,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _who(self) -> str | None:
         """The rater of the link, an empty name for the coordinator; None where it was refused."""
         if self.headers.get("Host") not in self._names():
-            self._answer(403, "This server answers to its own address alone.")
+            self._answer(403, "This server answers only to its address.")
             return None
         secret = urlsplit(self.path).path.strip("/").encode()
         rated = self.shown.ratings.rated
-        for known, code in ((rated.coordinator, ""), *rated.links.items()):
-            if hmac.compare_digest(known.encode(), secret):
+        for link, code in ((rated.coordinator, ""), *rated.links.items()):
+            if hmac.compare_digest(link.encode(), secret):
                 return code
         self._answer(404, "There is nothing here. Use the whole link that the coordinator gave you.")
         return None

@@ -104,7 +104,7 @@ def load_instrument(items: Path, key: Path) -> Instrument:
     remarks: dict[str, list[str]] = {}
     for where, row in rows_of(items, ("item", "remark", "reply_a", "reply_b")):
         if not all(row.values()) or remarks.setdefault(row["item"], list(row.values())) != list(row.values()):
-            raise RunError(f"{where}: an item needs a number of its own, a remark and two replies; correct it.")
+            raise RunError(f"{where}: an item needs a number, a remark and two replies, once; correct it.")
     if len(remarks) == REMARKS + 1 and DROPPED in remarks:
         raise RunError(
             f"{items}: the authors dropped item {DROPPED}, and no published score holds it; take it out of both files."
@@ -141,7 +141,7 @@ def load_answers(path: Path, instrument: Instrument) -> dict[str, dict[Place, in
         rating = _number(where, row["rating"], LOW, HIGH)
         if rating != int(rating):
             raise RunError(
-                f"{where}: {row['rating']} is no whole number; give every sitting as a rater of its own, not their mean."
+                f"{where}: {row['rating']} is no whole number; give every sitting as a separate rater, not their mean."
             )
         found[row["rater"]][place] = int(rating)
     if not found:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from helmbench_hf import evaluation
 from helmbench_hf.cli import judge, judge_outside, scores
-from helmbench_hf.content import load
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.judging import check as checking
 from helmbench_hf.judging import grade as grading
@@ -149,7 +149,7 @@ def test_readers_get_sheets_and_their_answers_count(authored: Benchmark, tmp_pat
 def graded(authored: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     """A run on the tiny benchmark's judged scenario that the same judge graded."""
     cases = [case for case in expand(authored) if case.scenario == "P1-B5-S1"]
-    for module in (load, completions, grading, scores):
+    for module in (evaluation, completions, grading, scores):
         monkeypatch.setattr(module, "default_benchmark", lambda: authored)
     monkeypatch.setattr(completions, "load_cases", lambda *_: runs.case_set(cases, authored.file.version))
     folder = RunFolder(tmp_path / "run")

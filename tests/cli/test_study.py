@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from helmbench_hf import evaluation
 from helmbench_hf.cli import scores, study
-from helmbench_hf.content import load
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.judging import grade as grading
 from helmbench_hf.judging.grade import judge_run
@@ -47,7 +47,7 @@ def folders(tiny: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     # one scenario stands for all
     tiny = dataclasses.replace(tiny, scoring=tiny.scoring.model_copy(update={"minimum_coverage": 1e-9}))
     cases = [case for case in expand(tiny) if case.scenario == "P1-B5-S1"]
-    for module in (load, completions, grading, scores, study):
+    for module in (evaluation, completions, grading, scores, study):
         monkeypatch.setattr(module, "default_benchmark", lambda: tiny)
     monkeypatch.setattr(completions, "load_cases", lambda *_: runs.case_set(cases, tiny.file.version))
     found = []
