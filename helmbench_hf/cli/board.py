@@ -44,7 +44,7 @@ def build(
     dataset: Dataset = None,
     revision: Revision = None,
 ) -> None:
-    """Verify every submission and write the site: pages that open from a disk or any web server, and table.json.
+    """Verify every submission and write the site. Its pages open from a disk or any web server; table.json is beside them.
 
     Example: helmbench board build --results helmbench/results --out site
     """

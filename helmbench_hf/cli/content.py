@@ -48,7 +48,7 @@ def check(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check every authored file, alone and against the others; 1 where there is a fault.
+    """Check every authored file. Exit code 1 where one has a fault, alone or against the others.
 
     Example: helmbench content check
     """
@@ -81,7 +81,7 @@ def _drifted(benchmark: Benchmark) -> list[Problem]:
 
 @app.command()
 def lock(content: Content = None) -> None:
-    """Write the content hash of each version into versions.json; a released version never gets other content.
+    """Lock what each version stands for. A released version never gets other content.
 
     Example: helmbench content lock
     """
@@ -108,7 +108,7 @@ def pages(
 
 @app.command()
 def counts(content: Content = None) -> None:
-    """Print how many cases there are beside how many were planned; 1 where they differ without a reason.
+    """Print the numbers of cases beside the plan. Exit code 1 where they differ without a reason.
 
     Example: helmbench content counts
     """
@@ -128,7 +128,7 @@ def counts(content: Content = None) -> None:
 def sheet(
     out: Out, content: Content = None, only: Scenarios = "", seed: Seed = 1, parts: Sheets = 1, readers: FewerThan = None
 ) -> None:
-    """Write the messages shuffled and without labels, for readers who did not write them; keep the key from them.
+    """Write the messages shuffled, without labels. Give them to readers who did not write them, and keep the key.
 
     Example: helmbench content sheet --out sheets --only P1-B1 --parts 2
     """
@@ -161,7 +161,7 @@ def read(answers: Answers, sheet: SheetFolder, reader: Reader, kind: ReaderKind 
 
 @app.command()
 def agreement(content: Content = None, only: Scenarios = "", as_json: Json = False) -> None:
-    """Say how far blind readers agree with the gold, and list what they dispute.
+    """Say how far readers agree with the gold. List what they dispute.
 
     Example: helmbench content agreement --only P1-B1
     """

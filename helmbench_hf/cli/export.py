@@ -27,7 +27,7 @@ def eee(
     check: Checks = None,
     panel: Panel = "first",
 ) -> None:
-    """Write a record of Every Eval Ever (schema 0.3.0) under data/ in a folder.
+    """Write a record of Every Eval Ever. It follows schema 0.3.0 and goes under data/ in the folder.
 
     Example: helmbench export eee runs/a --out records --organization "Example Lab"
     """
@@ -44,7 +44,7 @@ def results(
     check: Checks = None,
     panel: Panel = "first",
 ) -> None:
-    """Print what would stand on the model's page of the Hub (.eval_results/helmbench.yaml); --push sends it.
+    """Print the scores for the model's page of the Hub. They go to .eval_results/helmbench.yaml; --push sends them.
 
     Example: helmbench export eval-results runs/a --push OWNER/MODEL
     """
@@ -59,7 +59,7 @@ def results(
 
 @app.command("eval-yaml")
 def benchmark() -> None:
-    """Print eval.yaml for the dataset repository; the Hub takes it once it lists the framework.
+    """Print eval.yaml for the dataset repository. The Hub takes it once it lists the framework.
 
     Example: helmbench export eval-yaml
     """

@@ -81,7 +81,7 @@ def check(
     tensor_parallel: TensorParallel = None,
     as_json: Json = False,
 ) -> None:
-    """Hold a judge against labeled replies; after a stop the same command resumes. A judge that fails exits 0.
+    """Hold a judge against labeled replies. After a stop the same command resumes; a judge that fails exits 0.
 
     Example: helmbench judge check --judge vllm:OWNER/MODEL,mode=fast
     """
@@ -235,7 +235,7 @@ def _share(value: float | None) -> str:
 def sheet(
     out: Out, parts: Sheets = 2, criteria: Criteria = "", seed: Seed = 1, readers: FewerThan = None, content: Content = None
 ) -> None:
-    """Write the labeled replies shuffled and without verdicts; a reply and an edit of it are never on one sheet.
+    """Write the labeled replies shuffled, without verdicts. A reply and an edit of it are never on one sheet.
 
     Example: helmbench judge sheet --out sheets --parts 3
     """
@@ -262,7 +262,7 @@ def read(answers: Answers, sheet: SheetFolder, reader: Reader, kind: ReaderKind,
 
 @app.command()
 def agreement(content: Content = None, as_json: Json = False) -> None:
-    """Say how far readers agree with the gold, and what is not settled.
+    """Say how far readers agree with the gold. List what is not settled.
 
     Example: helmbench judge agreement
     """

@@ -54,7 +54,7 @@ def export(
     revision: Revision = None,
     only: Only = None,
 ) -> None:
-    """Write one self-contained web form per person, and the same as a table; import what they save.
+    """Write a web form for each person. A table with the same is beside it; import what they save.
 
     Example: helmbench people export --out forms --people 10 --per-person 30
     """
@@ -77,7 +77,7 @@ def take(
     revision: Revision = None,
     as_json: Json = False,
 ) -> None:
-    """Take people's answers as a run, to be graded, scored and compared like a model's.
+    """Take people's answers as a run. It is graded, scored and compared like a model's.
 
     Example: helmbench people import answers/*.json --run runs/people
     """
