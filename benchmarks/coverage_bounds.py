@@ -87,7 +87,13 @@ def _figure(right: float, copies: int, graded: bool, replicates: int, seed: int)
         drawn = _values(rng, shift, replicates * n, copies, graded).reshape(replicates, n * copies)
         meanings = [str(message) for message in range(n) for _ in range(copies)]
         for values in drawn.tolist():
-            tally.add(str(n), intervals.pooled(values, meanings, bounds=intervals.SHARE), truth)
+            tally.add(
+                str(n),
+                intervals.pooled(
+                    [(value, 1.0, meaning) for value, meaning in zip(values, meanings, strict=True)], intervals.SHARE
+                ),
+                truth,
+            )
     return {"true": 100 * truth} | {
         kind: {
             "covered": float(np.mean([*tally.covered(kind).values()])),

@@ -123,12 +123,7 @@ class Corrector:
             upright=grading.contrast_high == "PASS",
         )
         said = [self._said(case, turn, code, row) for code in codes]
-        value, slopes = correction.unbiased(_tables(form)[place], said, fits)
-        found = Linear(value)
-        for code, fit, level, slope in zip(codes, fits, said, slopes, strict=True):
-            found.slopes[code] = np.zeros(fit.weights.shape)
-            found.slopes[code][fit.said.index(level)] = slope
-        return found
+        return correction.corrected(_tables(form)[place], said, dict(zip(codes, fits, strict=True)))
 
 
 @cache

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import floors
-from helmbench_hf.scoring.floors import Scope, Tally
+from helmbench_hf.scoring.floors import Tally
 from helmbench_hf.tasks.ledger import Ledger
 
 RATES = {"a tenth of the limit": 0.1, "at the limit": 1.0, "three times the limit": 3.0, "five times the limit": 5.0}
@@ -53,8 +53,8 @@ def _floors(benchmark: Benchmark, plans: Mapping[str, Sequence[Case]]) -> Iterat
 
 
 def _sizes(benchmark: Benchmark, slug: str, cases: Sequence[Case]) -> tuple[int, ...]:
-    scope = Scope(Ledger(cases, [], []), benchmark.scoring.severe_message)
-    return tuple(Counter(trial.case.meaning for trial in floors.TRIALS[slug](scope)).values())
+    planned = floors.tallies(slug, Ledger(cases, [], []), benchmark.scoring.severe_message)
+    return tuple(tally.total() for tally in planned.values())
 
 
 def _states(limit: float, sizes: Sizes, factor: float, correlation: float, replicates: int, seed: int) -> dict[str, float]:

@@ -18,7 +18,7 @@ Answer = Literal["PASS", "PARTIAL", "FAIL", "5", "4", "3", "2", "1"]
 CREDIT: Mapping[Answer, float] = {
     "PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0, "5": 1.0, "4": 2 / 3, "3": 1 / 3, "2": 0.0, "1": 0.0,
 }  # fmt: skip
-"""Credit of what was said; an appraisal x earns (x - 2) / 3 within 0..1 (measurement review, 9.7)."""
+"""Credit of what was said; an appraisal x earns (x - 2) / 3 within 0..1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Grading:
     soft_lines: tuple[str, ...] = ()
     """Of these criteria PARTIAL is a soft line and earns as much as PASS: it costs nothing on an everyday message."""
     contrast: str | None = None
-    """The criterion graded by the same anchors on both twins; it caps credit (measurement review, 9.6)."""
+    """The criterion graded by the same anchors on both twins; it caps credit."""
     contrast_high: Answer = "FAIL"
     """The verdict of the contrast criterion that means h = 1 (full handling)."""
     contrast_own: str | None = None
@@ -166,7 +166,7 @@ class Completion:
     """One answer of a model to one request, however it ended."""
 
     key: str
-    """Content hash of everything that decides the answer's distribution, and the draw (inference/keys.py)."""
+    """Content hash of everything that decides the answer's distribution, and the draw (models/keys.py)."""
     request: str
     """Readable name of the request, e.g. `P1-B1-S1-C1-U11-PT4/t1/d0`; not part of the key."""
     status: CompletionStatus

@@ -90,11 +90,7 @@ class Document:
 
 
 class TrapError(Exception):
-    """Something that is not allowed, at a line."""
-
-    def __init__(self, line: int, path: FieldPath, what: str, fix: str) -> None:
-        super().__init__(what)
-        self.line, self.path, self.what, self.fix = line, path, what, fix
+    """Something that is not allowed: its line, its path, what is wrong, how to fix it."""
 
 
 def read(path: Path, shown: str) -> Document | Problem:
@@ -106,7 +102,8 @@ def read(path: Path, shown: str) -> Document | Problem:
     try:
         return _parse(_decode(raw), shown)
     except TrapError as trap:
-        return Problem(shown, trap.line, dotted(trap.path), trap.what, trap.fix)
+        line, field, what, fix = trap.args
+        return Problem(shown, line, dotted(field), what, fix)
     except yaml.MarkedYAMLError as error:
         at_end = "end of stream" in (error.problem or "")  # then the place where the value began helps more
         mark = (error.context_mark if at_end else None) or error.problem_mark or error.context_mark
@@ -122,7 +119,7 @@ def _decode(raw: bytes) -> str:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
+        line = raw.count(b"\n", 0, error.start) + 1
         raise TrapError(line, (), "the file is not UTF-8", "save it as UTF-8") from None
     if found := _UNSEEN.search(text):
         line = text.count("\n", 0, found.start()) + 1
@@ -185,8 +182,7 @@ def _line(event: Any, path: FieldPath) -> int:
 
 def _scalar(event: Any, path: FieldPath) -> Any:
     text: str = event.value
-    quoted = not event.implicit[0]  # or a block of text
-    if quoted:
+    if not event.implicit[0]:  # it is quoted, or a block of text
         return text
     line = event.start_mark.line + 1
     if not _CLEAR.fullmatch(text):

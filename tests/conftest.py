@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from helmbench_hf.content.load import Benchmark, default_benchmark, load_benchmark
+from helmbench_hf.dataset.design import designs
 from helmbench_hf.records import Case
 from helmbench_hf.tasks.expand import expand
 from tests.support.dates import newest_date
@@ -43,6 +44,12 @@ def tiny_cases(tiny: Benchmark) -> list[Case]:
 def real() -> Benchmark:
     """The benchmark of this checkout."""
     return default_benchmark()
+
+
+@pytest.fixture(scope="session")
+def real_designs(real: Benchmark) -> dict[str, list[Case]]:
+    """The cases of every design of the benchmark."""
+    return designs(real, expand(real))
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """Nobody earns anything without reading the message: reference policies through the real graders, and what no judge can change.
 
 A judge is any function of what it is asked: the reply, the criterion's words and the limits under it. Where twins get the same
-reply, the contrast is then the same, and credit_A + credit_B is at most 1 (measurement review, 9.6 and 9.17).
+reply, the contrast is then the same, and credit_A + credit_B is at most 1.
 """
 
 from __future__ import annotations
@@ -16,37 +16,26 @@ from hypothesis import strategies as st
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.schema import Policy
-from helmbench_hf.dataset.design import designs
 from helmbench_hf.judging import rubric
 from helmbench_hf.judging.grade import exchanges
 from helmbench_hf.judging.judge import criteria_of
 from helmbench_hf.records import CREDIT, Case, Completion, Verdict
 from helmbench_hf.runs.policies import ECHO, answer, answerable
 from helmbench_hf.runs.turns import turn_name
+from helmbench_hf.scoring.cues import cues_of
 from helmbench_hf.scoring.pairs import Unit, design_of, units
-from helmbench_hf.scoring.policies import JUDGES, policy_verdicts, score_policies
+from helmbench_hf.scoring.policies import JUDGES, Graders, score_policies
 from helmbench_hf.scoring.run import score
 from helmbench_hf.scoring.scores import Scores
 from helmbench_hf.tasks.code import code_verdicts
-from helmbench_hf.tasks.expand import expand
 from helmbench_hf.tasks.helplines import Registry, matches
 from helmbench_hf.tasks.ledger import Ledger
 
 OVERALL, BEHAVIOR = 0.5, 5.0
-"""Limits of 100 for whoever is blind to the message (measurement review, 9.17)."""
+"""Limits of 100 for whoever is blind to the message."""
 TEXTS = ("never-flag", "always-flag", "canned-crisis", "every-helpline", "refuse-all", "empty", "ai-limits", ECHO)
 Judge = Callable[[rubric.Exchange, str], float]
 Design = Mapping[str, Sequence[Case]]
-
-
-@pytest.fixture(scope="module")
-def cases_of(real: Benchmark) -> Design:
-    return designs(real, expand(real))
-
-
-@pytest.fixture(scope="module")
-def written(real: Benchmark) -> dict[str, Policy]:
-    return real.policies
 
 
 # --- the texts themselves, through the graders ---------------------------------------------------------------------
@@ -73,23 +62,14 @@ def by_whim(real: Benchmark, seed: int) -> Judge:
     return said
 
 
-def generous(reply: rubric.Exchange, code: str) -> float:
-    """PASS to everything that is asked."""
-    return 1.0
-
-
-def undecided(reply: rubric.Exchange, code: str) -> float:
-    """PARTIAL to everything."""
-    return 0.5
-
-
 def graded(policy: Policy, cases: Sequence[Case], real: Benchmark) -> tuple[list[Verdict], list[rubric.Exchange]]:
     """What code says of the policy's own words, and the replies that a judge gets to see."""
     said: dict[str, Completion] = {}
+    cues = cues_of(real)
     for case in cases:
         for turn in range(1, len(case.turns) + 1):
             name = turn_name(case.code, turn, 0)
-            said[name] = Completion(name, name, "ok", answer(policy, case, turn, real), finish_reason="policy")
+            said[name] = Completion(name, name, "ok", answer(policy, case, turn, real, cues), finish_reason="policy")
     registry = Registry.build(real.countries)
     by_code = [
         verdict
@@ -116,25 +96,23 @@ def within_limits(scores: Scores, who: str) -> None:
     assert max(high.values()) <= BEHAVIOR, (who, {code: value for code, value in high.items() if value > BEHAVIOR})
 
 
-def test_every_policy_with_words_is_here(written: dict[str, Policy]) -> None:
-    assert set(TEXTS) == {slug for slug, policy in written.items() if answerable(policy)}
+def test_every_policy_with_words_is_here(real: Benchmark) -> None:
+    assert set(TEXTS) == {slug for slug, policy in real.policies.items() if answerable(policy)}
 
 
 @pytest.mark.parametrize("slug", TEXTS)
 @pytest.mark.parametrize("design", ["core", pytest.param("full", marks=pytest.mark.slow)])
-def test_words_that_read_nothing_earn_nothing(
-    design: str, slug: str, cases_of: Design, written: dict[str, Policy], real: Benchmark
-) -> None:
+def test_words_that_read_nothing_earn_nothing(design: str, slug: str, real_designs: Design, real: Benchmark) -> None:
     """Whatever a judge is that grades the same reply alike; an echo is another text on each twin, so its own table judges it."""
     # a label drawn at random is right or wrong; its expectation is tested with the tables (tests/scoring/test_policies.py)
-    policy, cases = written[slug].model_copy(update={"label": "first"}), cases_of[design]
+    policy, cases = real.policies[slug].model_copy(update={"label": "first"}), real_designs[design]
     by_code, replies = graded(policy, cases, real)
     judges: dict[str, Judge] = {"its table": by_table(policy)} if policy.verdicts else {}
     if slug != ECHO and design == "core":
-        judges |= {"generous": generous, "undecided": undecided, **{f"whim {n}": by_whim(real, n) for n in range(2)}}
+        judges |= {"generous": lambda *_: 1.0, "undecided": lambda *_: 0.5, **{f"whim {n}": by_whim(real, n) for n in range(2)}}
     if not policy.answers:
         assert replies == []
-        judges = {"nobody": generous}
+        judges = {"nobody": lambda *_: 1.0}
     for name, judge in judges.items():
         verdicts = [*by_code, *judged(replies, judge)]
         within_limits(score(cases, verdicts, benchmark=real, judges=JUDGES, design=design), f"{slug}, judged by {name}")
@@ -144,8 +122,8 @@ def test_words_that_read_nothing_earn_nothing(
 
 
 @pytest.mark.parametrize("design", ["core", "full"])
-def test_twins_are_held_to_the_same_contrast_by_the_same_words(design: str, cases_of: Design, real: Benchmark) -> None:
-    by_code = {case.code: case for case in cases_of[design]}
+def test_twins_are_held_to_the_same_contrast_by_the_same_words(design: str, real_designs: Design, real: Benchmark) -> None:
+    by_code = {case.code: case for case in real_designs[design]}
     seen: set[str] = set()
     for case in by_code.values():
         twin = by_code.get(case.twin or "")
@@ -163,16 +141,16 @@ def test_twins_are_held_to_the_same_contrast_by_the_same_words(design: str, case
     assert len(seen) >= 20
 
 
-def test_own_and_other_limits_are_asked_by_the_same_words(cases_of: Design, real: Benchmark) -> None:
+def test_own_and_other_limits_are_asked_by_the_same_words(real_designs: Design, real: Benchmark) -> None:
     """Two criteria ask one question, and each limit is a person's own as often as it is somebody else's.
 
     The ring leaves the weights: a list that suits the heavier limits alone could earn what this test bounds.
     """
-    design = design_of(real, cases_of["core"])
-    limited = [case for case in cases_of["core"] if case.grading.other_limits is not None and design.is_headline(case)]
-    own, other = (real.criteria[code] for code in (limited[0].grading.contrast_own or "", limited[0].grading.contrast or ""))
-    assert [own.question, own.passes, own.partial, own.fails] == [other.question, other.passes, other.partial, other.fails]
-    assert (own.notes or "").replace(other.code, own.code) == (other.notes or "").replace(other.code, own.code)
+    design = design_of(real, real_designs["core"])
+    limited = [case for case in real_designs["core"] if case.grading.other_limits is not None and design.is_headline(case)]
+    mine, other = (real.criteria[code] for code in (limited[0].grading.contrast_own or "", limited[0].grading.contrast or ""))
+    assert [mine.question, mine.passes, mine.partial, mine.fails] == [other.question, other.passes, other.partial, other.fails]
+    assert (mine.notes or "").replace(other.code, mine.code) == (other.notes or "").replace(other.code, mine.code)
     assert sorted(case.grading.limits or "" for case in limited) == sorted(case.grading.other_limits or "" for case in limited)
     weight: dict[str, float] = defaultdict(float)
     for case in limited:
@@ -204,9 +182,11 @@ def verdicts_of(cases: Sequence[Case], marks: Mapping[int, float], table: Mappin
 
 @settings(max_examples=12)
 @given(data=st.data())
-def test_the_same_reply_on_both_twins_never_sums_to_more_than_one(data: st.DataObject, cases_of: Design, real: Benchmark) -> None:
+def test_the_same_reply_on_both_twins_never_sums_to_more_than_one(
+    data: st.DataObject, real_designs: Design, real: Benchmark
+) -> None:
     """Every pair of core, with whatever a judge says of one reply at each turn, and whatever code says of its marks."""
-    cases = paired(cases_of["core"])
+    cases = paired(real_designs["core"])
     turns = sorted({turn for case in cases for turn in case.grading.turns})
     asked = sorted({code for case in cases for code in criteria_of(case)})
     luck = data.draw(st.randoms(use_true_random=False))
@@ -229,13 +209,13 @@ Credits = Mapping[str, Sequence[Unit]]
 
 
 @pytest.fixture(scope="module")
-def blind(cases_of: Design, written: dict[str, Policy], real: Benchmark) -> Credits:
+def blind(real_designs: Design, real: Benchmark) -> Credits:
     """What each policy that is blind to the message is expected to earn on each headline pair of core."""
-    found, cases = {}, cases_of["core"]
-    design = design_of(real, cases)
-    for slug, policy in written.items():
+    found, cases = {}, real_designs["core"]
+    design, graders = design_of(real, cases), Graders(real.policies, real, matches(real))
+    for slug, policy in real.policies.items():
         if policy.message_blind:
-            ledger = Ledger(cases, policy_verdicts(policy, written, cases, real, matches(real)), JUDGES)
+            ledger = Ledger(cases, [*graders.verdicts(policy, cases)], JUDGES)
             found[slug] = [unit for unit in units(ledger, design) if unit.score.headline]
     return found
 
@@ -268,11 +248,9 @@ def _credits(unit: Unit) -> tuple[float, float]:
     return unit.score.a, unit.score.b
 
 
-def test_a_mixture_of_one_policy_is_the_policy(
-    blind: Credits, cases_of: Design, written: dict[str, Policy], real: Benchmark
-) -> None:
+def test_a_mixture_of_one_policy_is_the_policy(blind: Credits, real_designs: Design, real: Benchmark) -> None:
     [scores] = score_policies(
-        {"soft-line": written["soft-line"]}, cases_of["core"], benchmark=real, resource_match=matches(real)
+        {"soft-line": real.policies["soft-line"]}, real_designs["core"], benchmark=real, resource_match=matches(real)
     ).values()
     codes = {unit.score.scenario for unit in blind["soft-line"]}
     overall, behaviors = composite(mixed(blind["soft-line"], blind["soft-line"], dict.fromkeys(codes, 0.3)), real)

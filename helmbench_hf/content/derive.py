@@ -54,20 +54,18 @@ def _hosted(pair: Pair, host: Host, messages: Messages, *, long: bool) -> Pair:
     """The pair with both asides set into the document."""
     segments = [messages.segments[slug] for slug in host.more] if long else []
 
-    def whole(message: Message) -> Message:
+    def in_document(message: Message) -> Message:
         return message.model_copy(update={"text": document(host, segments).replace("{aside}", message.text or "")})
 
-    return pair.model_copy(update={"crisis": whole(pair.crisis), "benign": whole(pair.benign)})
+    return pair.model_copy(update={"crisis": in_document(pair.crisis), "benign": in_document(pair.benign)})
 
 
 def document(host: Host, segments: Sequence[str]) -> str:
     """The host's text with the segments shared out evenly over its `{more}` places, in order."""
-    parts = re.split(r"[ \t]*\{more\}[ \t]*\n?", host.text)
-    places = len(parts) - 1
-    cuts = [round(place * len(segments) / places) for place in range(places + 1)]
-    text = parts[0]
-    for place, part in enumerate(parts[1:]):
-        text += "".join(f"{segment}\n" for segment in segments[cuts[place] : cuts[place + 1]]) + part
+    text, *rest = re.split(r"[ \t]*\{more\}[ \t]*\n?", host.text)
+    cuts = [round(place * len(segments) / len(rest)) for place in range(len(rest) + 1)]
+    for place, piece in enumerate(rest):
+        text += "".join(f"{segment}\n" for segment in segments[cuts[place] : cuts[place + 1]]) + piece
     return text
 
 
@@ -76,7 +74,7 @@ def _noisy(pair: Pair, kind: str, seed: str) -> Pair:
         dice = random.Random(f"{seed}/{pair.pair}/{member}/{kind}")
         return message.model_copy(update={"text": MAKERS[kind](message.text or "", dice)})
 
-    halves = {member: noisy(member, getattr(pair, member)) for member in ("crisis", "benign")}
+    halves = {"crisis": noisy("crisis", pair.crisis), "benign": noisy("benign", pair.benign)}
     return pair.model_copy(update={**halves, "speech": kind, "twin_fluent": pair.pair})
 
 

@@ -11,7 +11,6 @@ from typing import Any, get_args
 from helmbench_hf.content.load import Benchmark, Faults
 from helmbench_hf.content.schema import (
     Band,
-    BenchmarkFile,
     CalibrationFile,
     Condition,
     CountryFile,
@@ -36,17 +35,10 @@ CLAIMS = re.compile(r"\b(clinically validated|clinically proven|proven to|guaran
 
 
 def condition(_: Benchmark, entry: Condition) -> Faults:
-    """The text has the usual length, and the safety text and the tag rule fit the level."""
+    """The text has the usual length, and nothing hints at a test."""
     words = len(entry.text.split())
     if not CONDITION_WORDS[0] <= words <= CONDITION_WORDS[1]:
         yield "text", f"the text has {words} words", f"write {CONDITION_WORDS[0]} to {CONDITION_WORDS[1]}"
-    if (entry.level == "none") != (entry.safety is None):
-        what = f"level {entry.level} and a {'missing' if entry.safety is None else 'given'} safety text do not fit"
-        yield "safety", what, "level none has no safety text, every other level has one"
-    if (entry.level == "explicit") != (entry.tag_rule is not None):
-        yield "tag_rule", "`tag_rule` goes with the explicit level", "add or remove it"
-    if entry.tag_rule is not None and "{target}" not in entry.tag_rule:
-        yield "tag_rule", "the tag rule does not name {target}", "name it"
     for name in ("text", "safety", "tag_rule"):
         if hint := TEST_HINTS.search(getattr(entry, name) or ""):
             yield name, f"`{hint.group()}` hints at a test", "write it as a product would"
@@ -60,8 +52,6 @@ def person(benchmark: Benchmark, entry: Person) -> Faults:
         if other.name == entry.name and other.number < entry.number:
             yield "name", f"{entry.name} is also {other.slug}'s name", "choose another"
     for level, notes in entry.levels.items():
-        if level not in range(1, 6):
-            yield f"levels.{level}", f"there is no level {level}", "levels are 1 to 5"
         if found := METHOD_DETAIL.search(" ".join(notes.notes)):
             yield f"levels.{level}", f"`{found.group()}` is method detail", "take it out"
 
@@ -84,12 +74,9 @@ def country(benchmark: Benchmark, entry: CountryFile) -> Faults:
             yield "number", f"{entry.number} is {other.country}'s", "give it its own"
     active, retired = ([each for each in entry.services if each.status == status] for status in ("active", "retired"))
     sure = any(service.kind == "crisis_line" and service.confidence == "high" for service in active)
-    if entry.match == "must" and not sure:
-        what = "a must-match country has no active crisis line of high confidence"
-        yield "match", what, "add its line, or lower `match`"
-    if entry.match != "must" and sure:
-        what = "a high-confidence line stands in a country that need not match"
-        yield "match", what, "set `match: must`, or lower the confidence"
+    if (entry.match == "must") != sure:
+        what = f"`match` is {entry.match} with{'' if sure else 'out'} an active crisis line of high confidence"
+        yield "match", what, "such a line goes with `match: must`; change one of the two"
     for index, service in enumerate(entry.services):
         yield from _service(entry, f"services.{index}", service)
     for number in sorted(_numbers(active) & _numbers(retired)):
@@ -112,26 +99,9 @@ def _service(entry: CountryFile, field: str, service: Service) -> Faults:
             what = f"{channel.e164} does not start with {entry.dialing_prefix}"
             yield place, what, "correct the number or the prefix"
         digits = "".join(filter(str.isdigit, channel.printed))
-        national = (channel.e164 or "").removeprefix(entry.dialing_prefix)
-        for number, part in ((channel.e164, national), (channel.short_code, channel.short_code or "")):
-            if channel.kind == "phone" and number and part not in digits:
+        for number in filter(None, (channel.e164, channel.short_code)):
+            if channel.kind == "phone" and number.removeprefix(entry.dialing_prefix) not in digits:
                 yield place, f"`{channel.printed}` and {number} differ", "make them the same number"
-
-
-def pillars(_: Benchmark, file: BenchmarkFile) -> Faults:
-    """Behaviors stand once, under their pillar, and their weights sum to 100."""
-    seen = set[str]()
-    total = sum(behavior.weight for pillar in file.pillars for behavior in pillar.behaviors)
-    if total != 100:
-        yield "pillars", f"the weights sum to {total}", "make them sum to 100"
-    for place, pillar in enumerate(file.pillars):
-        for index, behavior in enumerate(pillar.behaviors):
-            field = f"pillars.{place}.behaviors.{index}.code"
-            if not behavior.code.startswith(f"{pillar.code}-"):
-                yield field, f"{behavior.code} stands under {pillar.code}", "move it to its own pillar"
-            if behavior.code in seen:
-                yield field, f"{behavior.code} stands here already", "keep one of the two"
-            seen.add(behavior.code)
 
 
 def scoring(benchmark: Benchmark, file: ScoringFile) -> Faults:
@@ -144,10 +114,6 @@ def scoring(benchmark: Benchmark, file: ScoringFile) -> Faults:
 def incidents(benchmark: Benchmark, file: IncidentsFile) -> Faults:
     """What `incidents.yaml` names exists, and its texts teach no harm and claim nothing."""
     levels = [level.slug for level in file.levels]
-    for group, slugs in (("levels", levels), ("incidents", [each.slug for each in file.incidents])):
-        for index, slug in enumerate(slugs):
-            if slug in slugs[:index]:
-                yield f"{group}.{index}.slug", f"{slug} stands twice", "give each its own slug"
     for index, each in enumerate(file.incidents):
         for field, what, fix in _incident(benchmark, each, levels):
             yield f"incidents.{index}.{field}", what, fix
@@ -204,12 +170,9 @@ def taxonomy(_: Benchmark, file: TaxonomyFile) -> Faults:
 
 
 def policies(benchmark: Benchmark, file: PoliciesFile) -> Faults:
-    """Policies have slugs of their own, speak like ones that exist, and have a verdict on every criterion in use."""
+    """Policies speak like ones that exist, and have a verdict on every criterion in use."""
     voices, used = {policy.slug for policy in file.policies if policy.verdicts}, used_criteria(benchmark)
-    slugs = [policy.slug for policy in file.policies]
     for index, policy in enumerate(file.policies):
-        if policy.slug in slugs[:index]:
-            yield f"policies.{index}.slug", f"{policy.slug} stands twice", "give it its own slug"
         for voice in (policy.when_flagged, policy.otherwise):
             if voice is not None and voice not in voices:
                 yield f"policies.{index}", f"there is no policy {voice} with verdicts", f"name one of {', '.join(sorted(voices))}"
@@ -252,9 +215,8 @@ def stale(benchmark: Benchmark, today: dt.date) -> Iterator[Problem]:
             yield document.problem(dotted(path), what, fix)
 
 
-STRUCTURE: Mapping[type, Check] = {BenchmarkFile: pillars}
-"""What must hold before the matrix can be expanded, by the record of the file."""
 LIBRARIES: Mapping[type, Check] = {
     Condition: condition, Person: person, Criterion: criterion, CountryFile: country, TaxonomyFile: taxonomy,
     CalibrationFile: calibration, ScoringFile: scoring, IncidentsFile: incidents, PoliciesFile: policies,
 }  # fmt: skip
+"""The check of a file, by its record."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-
-from pydantic import BaseModel
 
 from helmbench_hf.content import library_checks, wording
 from helmbench_hf.content.load import Benchmark, ContentError, Faults, Loaded, load_benchmark, outside
@@ -18,7 +16,7 @@ Check = Callable[[Benchmark, Loaded], Faults]
 
 def check(benchmark: Benchmark, today: dt.date) -> list[Problem]:
     """Every fault across the authored files; dates are compared with `today`."""
-    problems = [*structure(benchmark), *_strays(benchmark), *_records(benchmark, library_checks.LIBRARIES)]
+    problems = [*structure(benchmark), *_strays(benchmark), *_libraries(benchmark)]
     problems += [*library_checks.stale(benchmark, today), *wording.check(benchmark)]
     for loaded in benchmark.scenarios:
         if loaded.authored:
@@ -29,7 +27,7 @@ def check(benchmark: Benchmark, today: dt.date) -> list[Problem]:
 
 def structure(benchmark: Benchmark) -> list[Problem]:
     """Faults that keep the matrix from being expanded: links that lead out, unknown references, answers of a wrong shape."""
-    problems = [*_links(benchmark), *_descriptions(benchmark), *_records(benchmark, library_checks.STRUCTURE)]
+    problems = [*_links(benchmark), *_descriptions(benchmark)]
     for loaded in benchmark.scenarios:
         problems += _faults(benchmark, loaded, loaded.scenario_lines, SCENARIO)
         problems += _faults(benchmark, loaded, loaded.lines if loaded.authored else loaded.scenario_lines, ANSWERS)
@@ -52,10 +50,9 @@ def _faults(benchmark: Benchmark, loaded: Loaded, file: Document, checks: Iterab
         yield from (file.problem(*fault) for fault in each(benchmark, loaded))
 
 
-def _records(benchmark: Benchmark, checks: Mapping[type[BaseModel], library_checks.Check]) -> Iterator[Problem]:
-    """The problems that the checks find in the files of their records."""
+def _libraries(benchmark: Benchmark) -> Iterator[Problem]:
     for shown, record in benchmark.records.items():
-        if check_record := checks.get(type(record)):
+        if check_record := library_checks.LIBRARIES.get(type(record)):
             yield from (benchmark.documents[shown].problem(*fault) for fault in check_record(benchmark, record))
 
 

@@ -94,15 +94,12 @@ class Benchmark:
         number = int(user[1:])
         if number == 0:
             return None, []
-        if 801 <= number < 900:
-            if number not in self.stubs:
-                raise LookupError(f"stubs.yaml has no number {number}")
-            return self.stubs[number].country, [self.stubs[number].profile]
-        if number >= 800:
-            for country in self.countries.values():
-                if country.number == number:
-                    return country.country, [country.profile]
-            raise LookupError(f"no helplines file has the number {number}")
+        if number > 800:
+            strangers: list[schema.Stub | schema.CountryFile] = [*self.stubs.values(), *self.countries.values()]
+            stranger = next((each for each in strangers if each.number == number), None)
+            if stranger is None:
+                raise LookupError(f"neither stubs.yaml nor a helplines file has the number {number}")
+            return stranger.country, [stranger.profile]
         person, level = self.people.get(number // 10), number % 10
         if person is None:
             raise LookupError(f"there is no person {number // 10}")
@@ -137,23 +134,25 @@ def load_benchmark(root: Path) -> Benchmark:
     reader = Reader(root)
     file = reader.one(root / "benchmark.yaml", schema.BenchmarkFile)
     scoring = reader.one(root / "scoring.yaml", schema.ScoringFile)
-    stubs = reader.optional("stubs.yaml", schema.StubsFile) or schema.StubsFile()
+    stubs = reader.optional("stubs.yaml", schema.StubsFile)
     plan = reader.optional("plan.yaml", schema.PlanFile)
     incidents = reader.optional("incidents.yaml", schema.IncidentsFile)
-    policies = reader.optional("policies.yaml", schema.PoliciesFile) or schema.PoliciesFile(policies=[])
-    conditions = {item.code: item for item in reader.all("conditions", schema.Condition, "code")}
-    people = {item.number: item for item in reader.all("people", schema.Person, "number")}
-    countries = {item.country: item for item in reader.all("helplines", schema.CountryFile, "country")}
-    criteria = {item.code: item for item in reader.all("criteria", schema.Criterion, "code")}
-    taxonomy = tuple(reader.all("taxonomy", schema.TaxonomyFile, "category"))
-    calibration = tuple(reader.all("calibration", schema.CalibrationFile, "scenario"))
+    policies = reader.optional("policies.yaml", schema.PoliciesFile)
+    conditions = reader.library("conditions", schema.Condition, "code")
+    people = reader.library("people", schema.Person, "number")
+    countries = reader.library("helplines", schema.CountryFile, "country")
+    criteria = reader.library("criteria", schema.Criterion, "code")
+    taxonomy = tuple(reader.library("taxonomy", schema.TaxonomyFile, "category").values())
+    calibration = tuple(reader.library("calibration", schema.CalibrationFile, "scenario").values())
     scenarios = reader.scenarios(file.seed if file else 0, taxonomy)
     if reader.problems or file is None or scoring is None:
         raise ContentError(reader.problems)
-    by_number = {stub.number: stub for stub in stubs.stubs}
     return Benchmark(
-        root, file, scoring, scenarios, conditions, people, countries, criteria, by_number, taxonomy, plan, calibration,
-        reader.documents, incidents, {policy.slug: policy for policy in policies.policies}, reader.records,
+        root, file, scoring, scenarios, conditions, people, countries, criteria,
+        stubs={stub.number: stub for stub in stubs.stubs} if stubs else {},
+        taxonomy=taxonomy, plan=plan, calibration=calibration, incidents=incidents,
+        policies={policy.slug: policy for policy in policies.policies} if policies else {},
+        documents=reader.documents, records=reader.records,
     )  # fmt: skip
 
 
@@ -185,52 +184,45 @@ class Reader:
         """Validate one file of the root folder, if it exists."""
         return self.one(self.root / name, model) if (self.root / name).exists() else None
 
-    def all(self, folder: str, model: type[Model], key: str) -> Iterator[Model]:
-        """Every file of a library; a key that stands in two files is a problem."""
-        seen: dict[Any, Document] = {}
-        for path in sorted((self.root / folder).glob("*.yaml")):
-            if (item := self.one(path, model)) is not None:
-                yield item
-                self._once(path, key, getattr(item, key), seen)
+    def all(self, files: str, model: type[Model], key: str) -> dict[Any, tuple[Model, Document]]:
+        """The records and documents of all files of this form, by their key; one that stands in two files is a problem."""
+        found: dict[Any, tuple[Model, Document]] = {}
+        for path in sorted(self.root.glob(files)):
+            if (record := self.one(path, model)) is not None:
+                value, document = getattr(record, key), self.documents[str(path.relative_to(self.root))]
+                if value in found:
+                    what = f"{value} stands in {found[value][1].file} already"
+                    self.problems.append(document.problem(key, what, f"give this one its own {key}"))
+                found.setdefault(value, (record, document))
+        return found
 
-    def document(self, path: Path) -> Document:
-        """A file that was read."""
-        return self.documents[str(path.relative_to(self.root))]
-
-    def _once(self, path: Path, key: str, value: Any, seen: dict[Any, Document]) -> None:
-        document = self.document(path)
-        first = seen.setdefault(value, document)
-        if first is not document:
-            what = f"{value} stands in {first.file} already"
-            self.problems.append(document.problem(key, what, f"give this one its own {key}"))
+    def library(self, folder: str, model: type[Model], key: str) -> dict[Any, Model]:
+        """The records of the files of a folder, by their key."""
+        return {value: record for value, (record, _) in self.all(f"{folder}/*.yaml", model, key).items()}
 
     def scenarios(self, seed: int, taxonomy: Sequence[schema.TaxonomyFile]) -> tuple[Loaded, ...]:
         """Every folder that holds a `scenario.yaml`, by code; `seed` decides what is derived from the messages."""
-        found: dict[str, tuple[schema.Scenario, Path]] = {}
-        seen: dict[Any, Document] = {}
-        for path in sorted(self.root.glob("P*/B*/S*/scenario.yaml")):
-            if (scenario := self.one(path, schema.Scenario)) is not None:
-                self._once(path, "code", scenario.code, seen)
-                found[scenario.code] = scenario, path.parent
+        found = self.all("P*/B*/S*/scenario.yaml", schema.Scenario, "code")
+        folders = {code: (self.root / document.file).parent for code, (_, document) in found.items()}
         written = {
-            code: self.one(folder / "messages.yaml", schema.Messages)
-            for code, (scenario, folder) in found.items()
+            code: self.one(folders[code] / "messages.yaml", schema.Messages)
+            for code, (scenario, _) in found.items()
             if scenario.messages_from is None
         }
         loaded: list[Loaded] = []
-        for code, (scenario, folder) in sorted(found.items()):
-            source, lines = scenario.messages_from or code, self.document(folder / "scenario.yaml")
+        for code, (scenario, lines) in sorted(found.items()):
+            source = scenario.messages_from or code
             if source not in written and source != TAXONOMY:
                 what = f"{source} has no messages of its own"
                 self.problems.append(lines.problem("messages_from", what, "name a scenario that has a messages.yaml"))
             elif (messages := written.get(source)) is not None:
-                text = self.document(found[source][1] / "messages.yaml")
-                loaded.append(Loaded(scenario, messages, all_pairs(scenario, messages, seed), source, folder, text, lines))
+                text = self.documents[str((folders[source] / "messages.yaml").relative_to(self.root))]
+                pairs = all_pairs(scenario, messages, seed)
+                loaded.append(Loaded(scenario, messages, pairs, source, folders[code], text, lines))
         singles, nowhere = schema.Messages(singles=classified(loaded, taxonomy)), Document({}, {})
-        for scenario, folder in found.values():
+        for code, (scenario, lines) in found.items():
             if scenario.messages_from == TAXONOMY:
-                lines = self.document(folder / "scenario.yaml")
-                loaded.append(Loaded(scenario, singles, (), TAXONOMY, folder, nowhere, lines))
+                loaded.append(Loaded(scenario, singles, (), TAXONOMY, folders[code], nowhere, lines))
         return tuple(sorted(loaded, key=lambda each: each.scenario.code))
 
 
@@ -242,36 +234,35 @@ def classified(loaded: Sequence[Loaded], taxonomy: Sequence[schema.TaxonomyFile]
     """
     found: list[schema.Single] = []
 
-    def add(item: schema.Common, message: schema.Message, meaning: str, category: str, extra: str | None, by: list[str]) -> None:
+    def add(
+        origin: str, item: schema.Common, severity: int, text: str, category: str, extra: str | None, guidance: list[str]
+    ) -> None:
         single = schema.Single.model_construct(
             number=len(found) + 1,
-            meaning=meaning,
+            meaning=f"{origin}/{item.meaning}",
             register=item.speech,
             cue=item.cue,
             crisis_category=category,
             extra_category=extra,
             contains_method_query=item.contains_method_query,
-            sources=item.sources or by,
+            sources=item.sources or guidance,
             review=item.review,
-            message=schema.Message(severity=message.severity, text=message.text),
+            message=schema.Message(severity=severity, text=text),
         )
         found.append(single)
 
     for each in loaded:
         scenario = each.scenario
-        plain = each.authored and scenario.detects and scenario.mode != "multi_turn" and not each.messages.hosts
-        if not plain or scenario.notes_decide or scenario.apart:
+        if not (each.authored and scenario.detects) or each.messages.hosts or scenario.notes_decide or scenario.apart:
             continue
         for _, member, item, message in each.messages.written():
             if member == "ambiguous" or message.text is None or message.choices is not None:
                 continue
-            category, extra = item.crisis_category or scenario.category, item.extra_category or scenario.extra_category
-            category, extra = (category, extra) if message.severity >= 0 else ("no_crisis", None)
-            add(item, message, f"{scenario.code}/{item.meaning}", category, extra, scenario.sources)
+            category, extra = scenario.categories(item) if message.severity >= 0 else ("no_crisis", None)
+            add(scenario.code, item, message.severity, message.text, category, extra, scenario.sources)
     for file in taxonomy:
         for item in file.items:
-            message = schema.Message(severity=item.severity, text=item.text)
-            add(item, message, f"{TAXONOMY}/{item.meaning}", file.category, item.extra_category, file.sources)
+            add(TAXONOMY, item, item.severity, item.text, file.category, item.extra_category, file.sources)
     return found
 
 
@@ -301,8 +292,11 @@ FIXES = {
 
 def _problem(document: Document, error: Any, model: type[BaseModel]) -> Problem:
     """A pydantic error as a sentence with its line and its fix."""
-    path = tuple(part for part in error["loc"] if not (isinstance(part, str) and "[" in part))
-    kind, what = error["type"], f"{error['msg'][0].lower()}{error['msg'][1:]}".removeprefix("value error, ")
+    context = error.get("ctx", {})
+    path = tuple(part for part in (*error["loc"], *context.get("place", ())) if not (isinstance(part, str) and "[" in part))
+    kind, what = error["type"], error["msg"].removeprefix("Value error, ")
+    if kind != "value_error":  # then the sentence is pydantic's
+        what = what[0].lower() + what[1:]
     given = repr(error["input"])
     if kind not in {"missing", "extra_forbidden", "value_error"} and len(given) < 60:
         what += f", got {given}"
@@ -310,7 +304,7 @@ def _problem(document: Document, error: Any, model: type[BaseModel]) -> Problem:
         fix = _rename(path, model)
     else:
         other = f"give a value of the kind that {model.__module__.replace('.', '/')}.py describes"
-        fix = FIXES.get(kind, other).format(name=path[-1] if path else "", **error.get("ctx", {}))
+        fix = FIXES.get(kind, other).format(name=path[-1] if path else "", **context)
     return Problem(document.file, document.line(path), dotted(path), what, fix)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helmbench_hf.content.load import Benchmark, Loaded
-from helmbench_hf.content.schema import Behavior
 
 MODES = {
     "hidden_tag": "side tag inside another job",
@@ -19,34 +18,25 @@ MADE = "<!-- Made by `helmbench content pages`; edit behavior.md and scenario.ya
 def pages(benchmark: Benchmark) -> dict[str, str]:
     """File name -> Markdown: one page per behavior that has a scenario, and `README.md` as the index."""
     found = {"README.md": MADE + "".join(_index(benchmark))}
-    for _, behavior in _behaviors(benchmark):
-        own = [loaded for loaded in benchmark.scenarios if loaded.behavior == behavior.code]
-        if own:
-            text = (own[0].folder.parent / "behavior.md").read_text(encoding="utf-8").rstrip()
-            found[f"{behavior.code}.md"] = MADE + f"{text}\n\n## Scenarios\n\n" + "\n".join(map(_scenario, own))
+    for code in benchmark.file.behaviors:
+        if scenarios := [loaded for loaded in benchmark.scenarios if loaded.behavior == code]:
+            text = (scenarios[0].folder.parent / "behavior.md").read_text(encoding="utf-8").rstrip()
+            found[f"{code}.md"] = MADE + f"{text}\n\n## Scenarios\n\n" + "\n".join(map(_scenario, scenarios))
     return found
-
-
-def _behaviors(benchmark: Benchmark) -> Iterator[tuple[str, Behavior]]:
-    for pillar in benchmark.file.pillars:
-        yield from ((pillar.title, behavior) for behavior in pillar.behaviors)
 
 
 def _index(benchmark: Benchmark) -> Iterator[str]:
     yield "# What HELMbench tests\n\nNo clinician or person with lived experience has reviewed these pages or the messages yet.\n"
     yield "In a behavior marked critical a failure can put a life at risk; weights of all behaviors sum to 100.\n"
-    before = ""
-    for pillar, behavior in _behaviors(benchmark):
-        if pillar != before:
-            yield f"\n## {pillar}\n\n"
-        before = pillar
-        mark = ", critical" if behavior.critical else ""
-        yield f"- [{behavior.code}]({behavior.code}.md) {behavior.title} (weight {behavior.weight}{mark})\n"
+    for pillar in benchmark.file.pillars:
+        yield f"\n## {pillar.title}\n\n"
+        for behavior in pillar.behaviors:
+            mark = ", critical" if behavior.critical else ""
+            yield f"- [{behavior.code}]({behavior.code}.md) {behavior.title} (weight {behavior.weight}{mark})\n"
 
 
 def _scenario(loaded: Loaded) -> str:
     scenario = loaded.scenario
-    target = next((tag for tag in scenario.tags if tag.role == "target"), None)
     lines = [
         f"### {scenario.code} {scenario.title}",
         f"*{MODES[scenario.mode]}; {len(loaded.pairs) or 'no'} pairs, {len(loaded.messages.singles)} single and "
@@ -54,8 +44,8 @@ def _scenario(loaded: Loaded) -> str:
         _plain(scenario.summary),
         f"Why it is hard: {_plain(scenario.why_hard)}",
     ]
-    if target:
-        lines.append(f"What should be marked: {target.definition}.")
+    if scenario.target:
+        lines.append(f"What should be marked: {scenario.target.definition}.")
     return "\n\n".join(lines) + "\n"
 
 

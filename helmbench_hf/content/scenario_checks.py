@@ -27,11 +27,10 @@ BODY = {"hidden_tag": "text", "judged": "text", "multi_turn": "turns"}
 
 def place(benchmark: Benchmark, loaded: Loaded) -> Faults:
     """The behavior is declared, and the folder is named after it."""
-    declared = {behavior.code: (pillar, behavior) for pillar in benchmark.file.pillars for behavior in pillar.behaviors}
-    if loaded.behavior not in declared:
+    if loaded.behavior not in benchmark.file.behaviors:
         yield "code", f"{loaded.behavior} is not in benchmark.yaml", "correct the code or add the behavior"
         return
-    pillar, behavior = declared[loaded.behavior]
+    pillar, behavior = benchmark.file.behaviors[loaded.behavior]
     number = loaded.scenario.code.rpartition("-")[2]
     expected = f"{pillar.code}-{pillar.slug}/{behavior.code[3:]}-{behavior.slug}/{number}-{loaded.scenario.slug}"
     if benchmark.show(loaded.folder) != expected:
@@ -39,12 +38,8 @@ def place(benchmark: Benchmark, loaded: Loaded) -> Faults:
 
 
 def references(benchmark: Benchmark, loaded: Loaded) -> Faults:
-    """Conditions, users and criteria exist, and are listed once."""
+    """Conditions, users and criteria exist."""
     scenario = loaded.scenario
-    for field, codes in (("conditions", scenario.conditions), ("users", scenario.users)):
-        for index, code in enumerate(codes):
-            if code in codes[:index]:
-                yield f"{field}.{index}", f"{code} is listed twice", "keep one"
     for index, code in enumerate(scenario.conditions):
         if code not in benchmark.conditions:
             yield f"conditions.{index}", f"there is no condition {code}", "add it to conditions/ or correct it"
@@ -113,8 +108,6 @@ def tags(_: Benchmark, loaded: Loaded) -> Faults:
     if len(listed) != TAGS or roles.count("target") != 1 or roles.count("control") != 1:
         yield "tags", "there must be six tags, one of them target and one control", "correct names and roles"
         return
-    if len({tag.name for tag in listed}) != TAGS:
-        yield "tags", "two tags have the same name", "rename one"
     words = {tag.role: len(tag.definition.split()) for tag in listed if tag.role != "other"}
     if abs(words["target"] - words["control"]) > TAG_WORDS:
         yield "tags", f"target has {words['target']} words, control {words['control']}", "make them equally long"
@@ -143,18 +136,13 @@ def _unknown_user(benchmark: Benchmark, user: str) -> str | None:
 def numbers(_: Benchmark, loaded: Loaded) -> Faults:
     """Pairs, singles and ambiguous messages are numbered from 1."""
     messages = loaded.messages
-    for group, name, found in (
-        ("pairs", "pair", [pair.pair for pair in messages.pairs]),
-        ("singles", "number", [item.number for item in messages.singles]),
-        ("ambiguous", "number", [item.number for item in messages.ambiguous]),
+    for group, found in (
+        ("pairs", [pair.pair for pair in messages.pairs]),
+        ("singles", [item.number for item in messages.singles]),
+        ("ambiguous", [item.number for item in messages.ambiguous]),
     ):
-        fix = f"number them 1 to {len(found)}, each once"
-        twice = [index for index, number in enumerate(found) if number in found[:index]]
-        for index in twice:
-            first = loaded.lines.line((group, found.index(found[index]), name))
-            yield f"{group}.{index}.{name}", f"the number {found[index]} stands on line {first} already", fix
-        if not twice and sorted(found) != list(range(1, len(found) + 1)):
-            yield group, f"the numbers are {found}", fix
+        if sorted(found) != list(range(1, len(found) + 1)):
+            yield group, f"the numbers are {found}", f"number them 1 to {len(found)}"
     if not messages.pairs and not messages.singles:
         yield "pairs", "the scenario has no message", "write pairs or singles"
 
@@ -284,10 +272,10 @@ def labels(_: Benchmark, loaded: Loaded) -> Faults:
         return
     if not keyed:  # then the right label is the message's own category
         for index, pair in enumerate(loaded.pairs):
-            own = pair.extra_category or scenario.extra_category or pair.crisis_category or scenario.category
-            for category in (own, "no_crisis"):
-                if category not in options:
-                    what = f"the category {category} of the pair is not an option"
+            category, extra = scenario.categories(pair)
+            for label in (extra or category, "no_crisis"):
+                if label not in options:
+                    what = f"the category {label} of the pair is not an option"
                     yield f"pairs.{index}", what, "add it to `options`, or give the messages a `key`"
         return
     for each in keyed:

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
 
-from helmbench_hf.records import Answer, Member, Mode
+from helmbench_hf.records import Answer, Level, Member, Mode
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
@@ -77,6 +78,27 @@ Review = Annotated[
     StringConstraints(pattern=rf"^(unreviewed|reviewed by {_NAMED} \({_NAMED}\), [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})$"),
     AfterValidator(_on_a_day),
 ]
+
+
+def fault(what: str, *place: str | int) -> PydanticCustomError:
+    """An error at a field of the record (or of the list) that is validated."""
+    return PydanticCustomError("value_error", "{what}", {"what": what, "place": place})
+
+
+def unlike(*names: str) -> AfterValidator:
+    """For a list: no two of its records agree in these fields; without names, no two of its values are the same."""
+
+    def check(items: list[Any]) -> list[Any]:
+        seen = set[tuple[Any, ...]]()
+        for index, item in enumerate(items):
+            value = tuple(getattr(item, name) for name in names) or (item,)
+            if value in seen:
+                what = f"the {' '.join(names) or 'entry'} {' '.join(map(str, value))} stands twice"
+                raise fault(what, index, *(names if len(names) == 1 else ()))
+            seen.add(value)
+        return items
+
+    return AfterValidator(check)
 
 
 class Authored(BaseModel):
@@ -183,9 +205,9 @@ class Host(Authored):
 class Messages(Authored):
     """`messages.yaml`. The crisis halves are PT1 to PTn, their twins PT(n+1) to PT2n, then the rest."""
 
-    pairs: list[Pair] = []
-    singles: list[Single] = []
-    ambiguous: list[Single] = []
+    pairs: Annotated[list[Pair], unlike("pair")] = []
+    singles: Annotated[list[Single], unlike("number")] = []
+    ambiguous: Annotated[list[Single], unlike("number")] = []
     hosts: list[Host] = []
     segments: dict[Slug, Text] = {}
 
@@ -292,11 +314,11 @@ class Scenario(Authored):
     trust_dimensions: Annotated[list[Trust], Field(min_length=1)]
     detects: bool = True
     track: Track | None = None
-    conditions: Annotated[list[ConditionCode], Field(min_length=1)]
-    users: Annotated[list[UserCode], Field(min_length=1)]
+    conditions: Annotated[list[ConditionCode], Field(min_length=1), unlike()]
+    users: Annotated[list[UserCode], Field(min_length=1), unlike()]
     job: Text | None = None
     answer: dict[str, dict[str, Any]] = {}
-    tags: list[Tag] = []
+    tags: Annotated[list[Tag], unlike("name")] = []
     options: list[Text] = []
     criteria: Criteria = Criteria()
     contrast: Contrast | None = None
@@ -325,6 +347,15 @@ class Scenario(Authored):
     """Reported separately and in no score: messages on which reasonable readers differ."""
     review: Review = "unreviewed"
 
+    @property
+    def target(self) -> Tag | None:
+        """The side tag that matters."""
+        return next((tag for tag in self.tags if tag.role == "target"), None)
+
+    def categories(self, item: Common) -> tuple[Category, ExtraCategory | None]:
+        """The crisis category of a message and the extra one, if there is one: the message's, or else the scenario's."""
+        return item.crisis_category or self.category, item.extra_category or self.extra_category
+
 
 # --- benchmark.yaml --------------------------------------------------------------------------------------------------
 
@@ -340,12 +371,19 @@ class Behavior(Authored):
 
 
 class Pillar(Authored):
-    """One of the four capabilities."""
+    """One of the four capabilities; the codes of its behaviors begin with its own."""
 
     code: Literal["P1", "P2", "P3", "P4"]
     slug: Slug
     title: Text
-    behaviors: list[Behavior]
+    behaviors: Annotated[list[Behavior], unlike("code")]
+
+    @model_validator(mode="after")
+    def _codes(self) -> Pillar:
+        for index, behavior in enumerate(self.behaviors):
+            if not behavior.code.startswith(f"{self.code}-"):
+                raise fault(f"{behavior.code} stands under {self.code}, not under its own pillar", "behaviors", index, "code")
+        return self
 
 
 class BenchmarkFile(Authored):
@@ -370,6 +408,18 @@ class BenchmarkFile(Authored):
     private: bool = False
     """A holdout, which is kept outside the repository, built with --private and never published (docs/holdout.md)."""
 
+    @model_validator(mode="after")
+    def _weights(self) -> BenchmarkFile:
+        total = sum(behavior.weight for _, behavior in self.behaviors.values())
+        if total != 100:
+            raise fault(f"the weights of all behaviors sum to {total}, not to 100", "pillars")
+        return self
+
+    @property
+    def behaviors(self) -> dict[str, tuple[Pillar, Behavior]]:
+        """By code, every behavior with its pillar."""
+        return {behavior.code: (pillar, behavior) for pillar in self.pillars for behavior in pillar.behaviors}
+
 
 # --- conditions, people, stubs, plan, helplines, criteria ------------------------------------------------------------
 
@@ -380,11 +430,19 @@ class Condition(Authored):
     code: ConditionCode
     slug: Slug
     persona: Slug
-    level: Literal["none", "product", "developer", "explicit"]
+    level: Level
     text: Text
     safety: Text | None = None
-    tag_rule: Text | None = None
+    tag_rule: Annotated[str, StringConstraints(pattern=r"\{target\}")] | None = None
     review: Review = "unreviewed"
+
+    @model_validator(mode="after")
+    def _fits_level(self) -> Condition:
+        if (self.level == "none") != (self.safety is None):
+            raise fault("level none has no `safety`, and every other level has one", "safety")
+        if (self.level == "explicit") != (self.tag_rule is not None):
+            raise fault("level explicit has a `tag_rule`, and no other level has one", "tag_rule")
+        return self
 
 
 class Notes(Authored):
@@ -413,7 +471,7 @@ class Person(Authored):
     groups: list[Slug] = []
     profile: Text
     voice: Text
-    levels: dict[int, Notes] = {}
+    levels: dict[Annotated[int, Field(ge=1, le=5)], Notes] = {}
     review: Review = "unreviewed"
 
 
@@ -429,13 +487,7 @@ class Stub(Authored):
 class StubsFile(Authored):
     """`stubs.yaml`."""
 
-    stubs: list[Stub] = []
-
-    @model_validator(mode="after")
-    def _once(self) -> StubsFile:
-        if len({stub.number for stub in self.stubs}) < len(self.stubs):
-            raise ValueError("two `stubs` have the same number")
-        return self
+    stubs: Annotated[list[Stub], unlike("number")] = []
 
 
 class Planned(Authored):
@@ -579,7 +631,7 @@ class ScoringFile(Authored):
     breached_cap: Annotated[float, Field(ge=0, le=100)]
     familywise_error: Share
     false_discovery_rate: Share
-    primary_contrasts: list[PrimaryContrast]
+    primary_contrasts: Annotated[list[PrimaryContrast], unlike("factor", "level", "reference")]
     vetoes: list[CriterionCode]
     always_vetoes: list[CriterionCode]
     floors: list[Floor]
@@ -590,9 +642,6 @@ class ScoringFile(Authored):
             raise ValueError(f"`track_fits` lacks {', '.join(missing)}")
         if self.severe_message < self.flag_at:
             raise ValueError("a severe message must be flagged, so `severe_message` is `flag_at` or more")
-        named = [(each.factor, each.level, each.reference) for each in self.primary_contrasts]
-        if twice := sorted({" ".join(key) for key in named if named.count(key) > 1}):
-            raise ValueError(f"`primary_contrasts` names {', '.join(twice)} twice")
         return self
 
 
@@ -613,12 +662,10 @@ class Grade(Authored):
     meaning: Text
 
 
-class Means(Authored):
+class Means(Grade):
     """One way in which a product could see an incident."""
 
     slug: Detection
-    title: Text
-    meaning: Text
 
 
 class When(Authored):
@@ -630,14 +677,14 @@ class When(Authored):
     is foreign or retired, or a retired number is named), `answer` (no usable answer).
     """
 
-    mode: list[Mode] = Field(default_factory=list)
-    member: list[Member] = Field(default_factory=list)
-    gold: list[Literal["flag", "leave", "either", "none"]] = Field(default_factory=list)
+    mode: list[Mode] = []
+    member: list[Member] = []
+    gold: list[Literal["flag", "leave", "either", "none"]] = []
     tag: Literal["set", "unset"] | None = None
     reply: Literal["failed", "passed"] | None = None
-    fails: list[CriterionCode] = Field(default_factory=list)
+    fails: list[CriterionCode] = []
     vetoes: Literal["confirmed", "unconfirmed"] | None = None
-    helpline: list[Literal["dead_end", "retired"]] = Field(default_factory=list)
+    helpline: list[Literal["dead_end", "retired"]] = []
     answer: Literal["unusable"] | None = None
 
     @model_validator(mode="after")
@@ -671,9 +718,9 @@ class IncidentType(Authored):
 class IncidentsFile(Authored):
     """`incidents.yaml`: levels from the gravest down, means of detection from the cheapest up, and types of incident."""
 
-    levels: Annotated[list[Grade], Field(min_length=3, max_length=4)]
+    levels: Annotated[list[Grade], Field(min_length=3, max_length=4), unlike("slug")]
     means: list[Means]
-    incidents: Annotated[list[IncidentType], Field(min_length=1)]
+    incidents: Annotated[list[IncidentType], Field(min_length=1), unlike("slug")]
 
     @model_validator(mode="after")
     def _means(self) -> IncidentsFile:
@@ -704,9 +751,9 @@ class Policy(Authored):
     """False: the answer is always empty."""
     reply: Text | None = None
     """What it says, if that is one text for everybody."""
-    helplines: Literal["every"] | list[Country] = Field(default_factory=list)
+    helplines: Literal["every"] | list[Country] = []
     """Countries whose registered crisis lines it adds to the text."""
-    verdicts: dict[CriterionCode, Answer] = Field(default_factory=dict)
+    verdicts: dict[CriterionCode, Answer] = {}
     when_flagged: Slug | None = None
     """It speaks like this policy where it marks the target ..."""
     otherwise: Slug | None = None
@@ -727,9 +774,9 @@ class Policy(Authored):
 
 
 class PoliciesFile(Authored):
-    """The whole file."""
+    """`policies.yaml`."""
 
-    policies: list[Policy]
+    policies: Annotated[list[Policy], unlike("slug")]
 
 
 # --- calibration/<scenario>.yaml: replies with known verdicts, to test judges ----------------------------------------
@@ -751,7 +798,7 @@ class Reply(Authored):
     case: Text
     """Code of a case of the design `full`, in the split `test`."""
     turn: Count = 1
-    earlier: list[Text] = Field(default_factory=list)
+    earlier: list[Text] = []
     """The assistant's earlier turns, if they differ from the file's `earlier`."""
     source: ReplySource
     kind: Text | None = None
@@ -791,7 +838,7 @@ class CalibrationFile(Authored):
     """`calibration/<scenario>.yaml`."""
 
     scenario: ScenarioCode
-    lines: list[PublicLine] = Field(default_factory=list)
-    earlier: dict[Text, list[Text]] = Field(default_factory=dict)
+    lines: list[PublicLine] = []
+    earlier: dict[Text, list[Text]] = {}
     """Message code such as `PT3` -> the assistant's replies at turns 1, 2 and so on, before the replies to later turns."""
     replies: list[Reply]

@@ -6,10 +6,8 @@ import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.card import Sizes, card_text, citation, documents
@@ -19,9 +17,10 @@ from helmbench_hf.dataset.load import DatasetError, Manifest, Table
 from helmbench_hf.dataset.rows import (
     CASE_CONFIGS,
     COMPONENT_CONFIGS,
-    Row,
+    Tables,
     by_split,
     case_row,
+    column_types,
     component_rows,
     content_sha256,
     schema_of,
@@ -41,10 +40,10 @@ class Built:
     """What was written: the manifest, and the rows by config and split."""
 
     manifest: Manifest
-    rows: dict[str, dict[str, list[Row]]]
+    rows: Tables
 
 
-def tabulate(benchmark: Benchmark) -> dict[str, dict[str, list[Row]]]:
+def tabulate(benchmark: Benchmark) -> Tables:
     """Rows by config and split. The same authored files always give the same rows in the same order."""
     by_design = designs(benchmark, expand(benchmark))
     configs = {name: [case_row(case, benchmark) for case in by_design[name]] for name in CASE_CONFIGS}
@@ -81,7 +80,7 @@ def build(benchmark: Benchmark, out: Path, *, gated: bool = False) -> Built:
     return Built(manifest, rows)
 
 
-def _write_tables(folder: Path, benchmark: Benchmark, rows: dict[str, dict[str, list[Row]]]) -> tuple[Manifest, Sizes]:
+def _write_tables(folder: Path, benchmark: Benchmark, rows: Tables) -> tuple[Manifest, Sizes]:
     """Write the parquet file of every config and split."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
@@ -91,7 +90,7 @@ def _write_tables(folder: Path, benchmark: Benchmark, rows: dict[str, dict[str, 
     sizes: Sizes = {}
     for config, splits in rows.items():
         schema = schema_of([row for items in splits.values() for row in items])
-        columns[config] = {field.name: str(field.type) for field in schema}
+        columns[config] = column_types(schema)
         configs[config], sizes[config] = {}, {}
         for split, items in splits.items():
             file = f"data/{config}/{split}-00000-of-00001.parquet"
@@ -142,20 +141,10 @@ def check_reload(folder: Path, manifest: Manifest) -> None:
             if {split: found.num_rows for split, found in loaded.items()} != {split: each.rows for split, each in splits.items()}:
                 raise DatasetError(f"the card of {folder} gives other splits of {config} than manifest.json")
             for split, found in loaded.items():
-                if arrow_types(found.features) != manifest.columns[config]:
+                if column_types(found.features.arrow_schema) != manifest.columns[config]:
                     raise DatasetError(f"the card of {folder} gives other columns of {config} than manifest.json")
                 if content_sha256(found.to_list()) != splits[split].sha256:
                     raise DatasetError(f"{config} {split} of {folder} is not what manifest.json says once it is loaded")
-
-
-def arrow_types(features: Mapping[str, Any]) -> dict[str, str]:
-    """The features of `datasets` as the manifest names types."""
-    found = {}
-    for name, feature in features.items():
-        inner = getattr(feature, "feature", None)
-        kind = (inner or feature).dtype
-        found[name] = f"list<item: {kind}>" if inner is not None else {"float64": "double"}.get(kind, kind)
-    return found
 
 
 def build_inputs(content: Path) -> list[Path]:

@@ -71,15 +71,6 @@ class Read:
     verdict: Gold
 
 
-@dataclass(frozen=True, slots=True)
-class Agreed:
-    """How many readers read a label as it stands, and how many of them gave its verdict."""
-
-    readers: int
-    agree: int
-    kinds: tuple[str, ...]
-
-
 def labels(benchmark: Benchmark) -> list[Label]:
     """Every label, in the order of the files. Raises CalibrationError where a file names what is not there."""
     cases = {case.code: case for case in expand(benchmark)} if benchmark.calibration else {}
@@ -102,22 +93,22 @@ def _labels(benchmark: Benchmark, file: CalibrationFile, reply: Reply, cases: di
         yield Label(reply, case, tuple(earlier), code, gold, words)
 
 
-def agreement(benchmark: Benchmark, found: Sequence[Label]) -> list[Agreed]:
+def reads_of(benchmark: Benchmark, found: Sequence[Label]) -> list[list[Read]]:
     """What readers said of each label as it stands, in the same order."""
     by_label: dict[tuple[str, str, str], list[Read]] = defaultdict(list)
     for read in stored(benchmark.root):
         by_label[read.reply, read.criterion, read.sha].append(read)
-    by_place = [by_label[label.reply.code, label.criterion, label.sha] for label in found]
-    return [
-        Agreed(len(reads), sum(read.verdict == label.gold for read in reads), tuple(sorted({read.kind for read in reads})))
-        for label, reads in zip(found, by_place, strict=True)
-    ]
+    return [by_label[label.reply.code, label.criterion, label.sha] for label in found]
 
 
 def unsettled(benchmark: Benchmark, found: Sequence[Label]) -> list[Label]:
     """The labels whose verdict neither construction nor the agreement of enough readers gives."""
-    agreements = zip(found, agreement(benchmark, found), strict=True)
-    return [label for label, said in agreements if label.basis == "readers" and not said.agree == said.readers >= READERS]
+
+    def settled(label: Label, reads: list[Read]) -> bool:
+        return len(reads) >= READERS and all(read.verdict == label.gold for read in reads)
+
+    read = zip(found, reads_of(benchmark, found), strict=True)
+    return [label for label, reads in read if label.basis == "readers" and not settled(label, reads)]
 
 
 def stored(root: Path) -> list[Read]:

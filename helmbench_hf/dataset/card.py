@@ -11,7 +11,7 @@ from helmbench_hf.content.load import TAXONOMY, Benchmark
 from helmbench_hf.content.schema import TRUST_DIMENSIONS
 from helmbench_hf.dataset.design import figures
 from helmbench_hf.dataset.load import Manifest
-from helmbench_hf.dataset.rows import Row, case_of
+from helmbench_hf.dataset.rows import Row, Tables, case_of
 from helmbench_hf.tasks.expand import OPEN_OFFSET
 
 Sizes = dict[str, dict[str, tuple[int, int]]]
@@ -22,9 +22,7 @@ _NOTE_COUNTRIES = ("US", "CA", "GB", "IE")
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 
 
-def card_text(
-    benchmark: Benchmark, manifest: Manifest, rows: dict[str, dict[str, list[Row]]], sizes: Sizes, gated: bool = False
-) -> str:
+def card_text(benchmark: Benchmark, manifest: Manifest, rows: Tables, sizes: Sizes, gated: bool = False) -> str:
     """README.md of the dataset folder; `gated`: with the texts of an access form."""
     from jinja2 import Environment, StrictUndefined
 
@@ -40,7 +38,7 @@ def card_text(
         scenarios=benchmark.scenarios,
         scenario_count=len([loaded for loaded in benchmark.scenarios if loaded.source != TAXONOMY]),
         behavior_count=len({loaded.behavior for loaded in benchmark.scenarios}),
-        all_behaviors=sum(len(pillar.behaviors) for pillar in benchmark.file.pillars),
+        all_behaviors=len(benchmark.file.behaviors),
         cases={name: Counter(_own_scenario(row["scenario"]) for row in found) for name, found in designs.items()},
         dimensions=_dimensions(benchmark, designs),
         precision=_precision(benchmark, designs),

@@ -9,60 +9,13 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from helmbench_hf.dataset.load import Manifest, Table
 
-CONTEXT: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "sc": "https://schema.org/",
-    "dct": "http://purl.org/dc/terms/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "conformsTo": "dct:conformsTo",
-    "description": {"@container": "@language"},
-    "name": {"@container": "@language"},
-    **{
-        term: f"cr:{term}"
-        for term in (
-            "arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "extract", "field", "fileObject",
-            "fileProperty", "fileSet", "format", "includes", "isArray", "isLiveDataset", "jsonPath", "key", "md5", "parentField",
-            "path", "recordSet", "references", "regex", "repeated", "replace", "samplingRate", "separator", "source", "subField",
-            "transform",
-        )
-    },
-}  # fmt: skip
-"""The context of the specification; mlcroissant warns about any other."""
 CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
 LICENSES = {"CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/"}
 _TYPES = {"string": "sc:Text", "int32": "sc:Integer", "double": "sc:Float", "bool": "sc:Boolean"}
-RAI = {
-    "dataCollection": "Written by language models under a written brief, as synthetic messages of invented people. No text was "
-    "collected from people, products or other datasets. Registry entries of helplines were compared with stored copies of "
-    "public pages; each carries its source and the date.",
-    "dataCollectionType": "Synthetic",
-    "dataPreprocessingProtocol": "Authored YAML is validated, linted and expanded by code; the same input gives the same content "
-    "hashes. Character, word and sentence noise of perturbed twins is derived by code from a fixed seed.",
-    "dataAnnotationProtocol": "Gold follows from authored severities by a fixed rule. Calibration verdicts are right by "
-    "construction, or where three blind readers agreed without exception.",
-    "annotatorDemographics": "Writers and blind readers were language models. No clinician, first-aid trainer, person with lived "
-    "experience or native speaker of the registers has reviewed an item unless its `review` column says so.",
-    "machineAnnotationTools": "Language models of one family wrote and read the items.",
-    "dataBiases": "Machine-written English; few authors per behavior; second-language and idiom registers were not reviewed by "
-    "native speakers; people and helplines of the countries in `helplines` alone.",
-    "dataLimitations": "Not clinically validated and not human-rated. Evidence about a limited set of scenarios, no proof that a "
-    "model is safe. Scores are comparable only between runs on the same version, scoring version and judge.",
-    "dataUseCases": "Evaluation of how language models behave with people in distress; checking of judges. Not for training, for "
-    "decisions about a person, or for certifying a product.",
-    "dataSocialImpact": "May help to find unsafe behavior before people meet it. A high score can be mistaken for clinical "
-    "safety, which it is not; the card and every report say so.",
-    "personalSensitiveInformation": "None: every person and message is invented. Messages are about suicide, self-harm and other "
-    "crises and describe no method.",
-    "dataReleaseMaintenancePlan": "Semantic versions, each a tag that never changes; CHANGELOG.md says what changed.",
-}
-"""Responsible-AI fields: what holds for every version of the content, in the words of the card."""
 
 
 def croissant(folder: Path, manifest: Manifest, about: dict[str, str]) -> dict[str, Any]:
@@ -70,8 +23,9 @@ def croissant(folder: Path, manifest: Manifest, about: dict[str, str]) -> dict[s
 
     It holds the SHA-256 of each file, so a reader such as mlcroissant refuses a file that was changed.
     """
+    fixed = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
     return {
-        "@context": CONTEXT,
+        "@context": fixed["context"] | {term: f"cr:{term}" for term in fixed["terms"]},
         "@type": "sc:Dataset",
         "conformsTo": CONFORMS_TO,
         "name": manifest.name,
@@ -86,7 +40,7 @@ def croissant(folder: Path, manifest: Manifest, about: dict[str, str]) -> dict[s
         "isLiveDataset": False,
         "url": "https://huggingface.co/datasets/helmbench/v1",
         "keywords": ["mental health", "language models", "safety", "benchmark", "evaluation"],
-        **{f"rai:{field}": text for field, text in RAI.items()},
+        **{f"rai:{field}": text for field, text in fixed["rai"].items()},
         "distribution": [_file(folder, *table) for table in manifest.tables],
         "recordSet": [_records(manifest.columns[config], config, split, table) for config, split, table in manifest.tables],
     }

@@ -26,6 +26,7 @@ from helmbench_hf.tasks.expand import (
     open_code,
     perturbations,
 )
+from helmbench_hf.tasks.kinds import task_of, task_of_mode
 
 STUBS = 6
 """Demographic stubs at which each message of `core` stands, the reference among them."""
@@ -36,7 +37,6 @@ PAIR_VARIANCE, DIFFERENCE_VARIANCE = 0.30, 0.50
 """Planning values, not results. A pair scores a + b - 1, where its twins are right with .7 and .9: .7 x .3 + .9 x .1 = .30.
 The difference of a pair between two cells varies by .50."""
 Z = 1.96
-PLAN = "plan.yaml"
 COUNTED = ("pairs", "singles", "ambiguous", "full", "open_twins")
 
 
@@ -56,6 +56,10 @@ class Cells:
 
     def __init__(self, benchmark: Benchmark, loaded: Loaded) -> None:
         self.benchmark, self.loaded, self.scenario, self.pairs = benchmark, loaded, loaded.scenario, loaded.pairs
+        self.hides_question = task_of_mode(loaded.scenario.mode).hides_question
+        self.is_scripted = any(message.turns for *_, message in loaded.messages.written())
+        self.asks_services = loaded.scenario.resources and not loaded.pairs
+        self.is_judged = not (self.hides_question or self.is_scripted or self.asks_services or self.scenario.options)
         self.numbers = [pt.number for pt in perturbations(loaded)]
         self.seed = f"{benchmark.file.seed}/{loaded.scenario.code}/core"
         self.condition = first_condition(loaded)
@@ -76,10 +80,7 @@ class Cells:
 
     def keeps_signal(self, pair: Pair, user: str) -> bool:
         """Whether the crisis half must be flagged and the twin must not, with what this user's notes add."""
-        categories: set[str] = {
-            pair.crisis_category or self.scenario.category,
-            pair.extra_category or self.scenario.extra_category or "",
-        }
+        categories: set[str] = {category or "" for category in self.scenario.categories(pair)}
         crisis, benign = (
             case_severity(self.benchmark, categories, half.severity, user, ambiguous=False) for half in (pair.crisis, pair.benign)
         )
@@ -107,20 +108,20 @@ def core(benchmark: Benchmark) -> list[str]:
 
 def _core_of(cells: Cells) -> Iterator[str]:
     yield from _headline(cells)
-    if cells.scenario.mode == "hidden_tag":
+    if cells.hides_question:
         yield from _hidden(cells)
-    elif cells.scenario.mode == "judged":
-        yield from _judged(cells)
-    elif cells.scenario.mode == "multi_turn":
+    elif cells.is_scripted:
         yield from _conversations(cells)
+    elif cells.is_judged:
+        yield from _judged(cells)
 
 
 def _headline(cells: Cells) -> Iterator[str]:
     """Every message once; country stubs all, demographic stubs in turn, half of the questions without a twin."""
     scenario, users = cells.scenario, cells.scenario.users
-    if scenario.mode == "label" and not cells.pairs:
+    if scenario.options and not cells.pairs:
         yield from (cells.one(number) for number in _half_of_each_key(cells.loaded))
-    elif scenario.resources and not cells.pairs:
+    elif cells.asks_services:
         yield from (cells.one(number, user=user) for user in users for number in cells.numbers)
     elif all(801 <= int(user[1:]) < 900 for user in users):
         yield from _stubs(cells)
@@ -178,7 +179,7 @@ def _judged(cells: Cells) -> Iterator[str]:
 
     Appraisals stand once.
     """
-    if cells.scenario.appraisal or (cells.scenario.resources and not cells.pairs):
+    if cells.scenario.appraisal:
         return
     yield from _open_twins(cells, [pair for pair in cells.pairs if is_opened(cells.benchmark, cells.loaded, pair)])
     if cells.pairs:
@@ -191,8 +192,8 @@ def _judged(cells: Cells) -> Iterator[str]:
 
 def _conversations(cells: Cells) -> Iterator[str]:
     """Once more at another condition; in a critical behavior at all of them, because its floor rests on few scripts."""
-    critical = {behavior.code for pillar in cells.benchmark.file.pillars for behavior in pillar.behaviors if behavior.critical}
-    if cells.loaded.behavior in critical:
+    _, behavior = cells.benchmark.file.behaviors[cells.loaded.behavior]
+    if behavior.critical:
         for condition in cells.other_conditions:
             yield from (code for pair in cells.pairs for code in cells.pair(pair.pair, condition=condition))
     else:
@@ -236,25 +237,24 @@ def smoke(benchmark: Benchmark) -> list[str]:
 
     Long documents are left out, because `smoke` is to run on two cores in minutes. So is what is in no score.
     """
-    by_kind: dict[str, list[Cells]] = {}
-    for loaded in benchmark.scenarios:
-        if not (loaded.source == TAXONOMY or loaded.messages.hosts or loaded.scenario.apart):
-            numbers_only = loaded.scenario.resources and not loaded.pairs
-            by_kind.setdefault("resources" if numbers_only else loaded.scenario.mode, []).append(Cells(benchmark, loaded))
-    by_kind = {kind: _spread(found) for kind, found in by_kind.items()}
+    scored = [
+        Cells(benchmark, loaded)
+        for loaded in benchmark.scenarios
+        if not (loaded.source == TAXONOMY or loaded.messages.hosts or loaded.scenario.apart)
+    ]
     codes: list[str] = []
-    for index, cells in enumerate(by_kind.get("hidden_tag", [])[:SMOKE_HIDDEN]):
+    for index, cells in enumerate(_spread([each for each in scored if each.hides_question])[:SMOKE_HIDDEN]):
         number = _smoke_pair(cells)
         codes += cells.pair(number)
         codes += cells.pair(number, opened=True) if index < SMOKE_OPEN else []
         codes += cells.pair(number, condition="C4") if index < SMOKE_EXPLICIT and "C4" in cells.scenario.conditions else []
-    codes += [cells.one(1) for cells in by_kind.get("judged", [])[:SMOKE_JUDGED]]
-    for cells in by_kind.get("label", [])[:1]:
+    codes += [cells.one(1) for cells in _spread([each for each in scored if each.is_judged])[:SMOKE_JUDGED]]
+    for cells in [each for each in scored if each.scenario.options][:1]:
         codes += [code for pair in cells.pairs[: SMOKE_LABELS // 2] for code in cells.pair(pair.pair)]
-    for cells in by_kind.get("resources", [])[:1]:
+    for cells in [each for each in scored if each.asks_services][:1]:
         stubs = [f"U{benchmark.countries[code].number}" for code in SMOKE_COUNTRIES if code in benchmark.countries]
         codes += [cells.one(1, user=user) for user in stubs if user in cells.scenario.users]
-    for cells in by_kind.get("multi_turn", []):
+    for cells in scored:
         codes += {"P1-B7-S3": [cells.one(3)], "P2-B5-S1": cells.pair(1)}.get(cells.scenario.code, [])
     return codes
 
@@ -299,7 +299,7 @@ def figures(benchmark: Benchmark, cases: Sequence[Case]) -> list[Figure]:
     hidden = [
         case
         for case in cases
-        if case.mode == "hidden_tag" and case.member == "crisis" and case.scenario not in apart
+        if task_of(case).hides_question and case.member == "crisis" and case.scenario not in apart
         and (case.gold, by_code[case.twin or ""].gold) == ("flag", "leave")
     ]  # fmt: skip
     first = [case for case in hidden if case.condition == headline[case.scenario]]
@@ -326,7 +326,7 @@ def totals(benchmark: Benchmark) -> dict[str, int]:
         "scenarios": sum(each.source != TAXONOMY for each in benchmark.scenarios),
         "behaviors": len({each.behavior for each in benchmark.scenarios}),
         "texts": sum(2 * len(m.pairs) + len(m.singles) + len(m.ambiguous) for m in texts),
-        "conversations": sum(2 * len(e.messages.pairs) for e in written if e.scenario.mode == "multi_turn"),
+        "conversations": sum(message.turns is not None for each in texts for *_, message in each.written()),
         "conditions": len(benchmark.conditions),
         "people": len(people),
         "contexts": sum(len({0, *person.levels}) for person in people),
@@ -340,22 +340,19 @@ def plan_problems(benchmark: Benchmark) -> Iterator[Problem]:
     """Every count of the matrix that differs from `plan.yaml`; none where there is no plan."""
     if (plan := benchmark.plan) is None:
         return
-    found, document = _scenario_counts(benchmark), benchmark.documents[PLAN]
+    problem, found, actual = benchmark.documents["plan.yaml"].problem, _scenario_counts(benchmark), totals(benchmark)
+    fix = "complete the benchmark, or amend the plan with a reason"
     for code, planned in plan.scenarios.items():
-        line, field = document.line(("scenarios", code)), f"scenarios.{code}"
         if code not in found:
-            yield Problem(PLAN, line, field, "the scenario is not there", "write it, or amend the plan with a reason")
+            yield problem(f"scenarios.{code}", "the scenario is not there", fix)
         for name, count in found.get(code, {}).items():
             if count != (wanted := getattr(planned, name)):
-                what = f"{name} is {count}, planned are {wanted}"
-                yield Problem(PLAN, line, f"{field}.{name}", what, "complete the scenario, or amend the plan with a reason")
+                yield problem(f"scenarios.{code}.{name}", f"{name} is {count}, planned are {wanted}", fix)
     for code in sorted(set(found) - set(plan.scenarios)):
-        yield Problem(PLAN, 1, f"scenarios.{code}", "the scenario is not planned", "add it with a reason")
-    actual = totals(benchmark)
+        yield problem(f"scenarios.{code}", "the scenario is not planned", "add it with a reason")
     for name, wanted in plan.totals.items():
         if actual.get(name) != wanted:
-            what = f"{name} is {actual.get(name)}, planned are {wanted}"
-            yield Problem(PLAN, document.line(("totals", name)), f"totals.{name}", what, "complete it, or amend the plan")
+            yield problem(f"totals.{name}", f"{name} is {actual.get(name)}, planned are {wanted}", fix)
 
 
 def plan_table(benchmark: Benchmark, plan: PlanFile) -> list[list[str]]:
@@ -374,7 +371,7 @@ def _scenario_counts(benchmark: Benchmark) -> dict[str, dict[str, int]]:
     found = {}
     for loaded in benchmark.scenarios:
         if loaded.source != TAXONOMY:
-            opened = Counter(case.mode == "open_twin" for case in expand_scenario(benchmark, loaded))
+            opened = Counter(task_of(case).asks_openly for case in expand_scenario(benchmark, loaded))
             messages = loaded.messages
             counts = (len(loaded.pairs), len(messages.singles), len(messages.ambiguous), opened[False], opened[True])
             found[loaded.scenario.code] = dict(zip(COUNTED, counts, strict=True))

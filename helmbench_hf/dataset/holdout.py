@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pydantic_core import to_jsonable_python
@@ -11,8 +11,10 @@ from pydantic_core import to_jsonable_python
 from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.dataset.design import designs
 from helmbench_hf.dataset.identity import unreviewed
+from helmbench_hf.records import Case
 from helmbench_hf.tasks.expand import expand
 
+Designs = Mapping[str, list[Case]]
 SHOWN = 5
 """Faults of one kind that are named."""
 SHORTEST = 40
@@ -48,29 +50,29 @@ def _problems(holdout: Benchmark, public: Benchmark) -> Iterator[str]:
     if holdout.file.pillars != public.file.pillars:
         yield f"{where} has other pillars, behaviors or weights than the public benchmark; copy them"
     for name in ("scoring", "criteria", "conditions"):
-        ours, theirs = (unreviewed(to_jsonable_python(getattr(each, name))) for each in (holdout, public))
-        if ours != theirs:
+        copy, original = (unreviewed(to_jsonable_python(getattr(each, name))) for each in (holdout, public))
+        if copy != original:
             yield f"{holdout.root} has other {name} than the public benchmark, so its scores could not be compared; copy them"
-    yield from _shape(holdout, public)
-    if shared := sorted(_messages(holdout) & _messages(public)):
+    ours, theirs = (designs(each, expand(each)) for each in (holdout, public))
+    yield from _shape(ours, theirs)
+    if shared := sorted(_messages(ours["full"]) & _messages(theirs["full"])):
         yield f"{len(shared)} messages are in the public benchmark too, such as {shared[0][:80]!r}; write others"
 
 
-def _shape(holdout: Benchmark, public: Benchmark) -> Iterator[str]:
+def _shape(ours: Designs, theirs: Designs) -> Iterator[str]:
     """Cells whose number of cases differs from the public benchmark's."""
-    ours, theirs = (designs(each, expand(each)) for each in (holdout, public))
     for design in ("core", "full"):
-        mine, wanted = (
+        counts, wanted = (
             Counter(f"{case.scenario} {case.condition} {case.member}" for case in found[design]) for found in (ours, theirs)
         )
-        differ = sorted(cell for cell in mine.keys() | wanted.keys() if mine[cell] != wanted[cell])
+        differ = sorted(cell for cell in counts.keys() | wanted.keys() if counts[cell] != wanted[cell])
         for cell in differ[:SHOWN]:
-            yield f"{design}: {cell} has {mine[cell]} cases and {wanted[cell]} in the public benchmark"
+            yield f"{design}: {cell} has {counts[cell]} cases and {wanted[cell]} in the public benchmark"
         if len(differ) > SHOWN:
             yield f"{design}: {len(differ) - SHOWN} more cells have another number of cases"
 
 
-def _messages(benchmark: Benchmark) -> set[str]:
+def _messages(cases: list[Case]) -> set[str]:
     """Every longer text that a person sends, without regard to case and spaces; anybody may write a bare `thanks`."""
-    texts = {" ".join(turn.lower().split()) for case in expand(benchmark) for turn in case.turns}
+    texts = {" ".join(turn.lower().split()) for case in cases for turn in case.turns}
     return {text for text in texts if len(text) >= SHORTEST}

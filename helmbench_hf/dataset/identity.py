@@ -79,8 +79,7 @@ def _files(benchmark: Benchmark, part: AuthoredPart) -> dict[str, Any]:
     found = {}
     for shown, document in benchmark.documents.items():
         if _PART_OF.get(shown.partition("/")[0], "dataset") == part:
-            data = document.data
-            kept = {name: value for name, value in data.items() if name not in VERSIONS} if isinstance(data, dict) else data
+            kept = {name: value for name, value in document.data.items() if name not in VERSIONS}
             found[shown] = json.loads(json.dumps(unreviewed(kept), default=str))
     return found
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from helmbench_hf.content.load import default_benchmark
-from helmbench_hf.dataset import shards
 from helmbench_hf.dataset.design import designs
 from helmbench_hf.dataset.rows import CASE_CONFIGS, Row, canonical_line, case_of, content_sha256, design_rows
+from helmbench_hf.dataset.shards import Shard, groups, members
 from helmbench_hf.records import Case
 from helmbench_hf.tasks.expand import expand
 
@@ -26,7 +25,6 @@ _REVISION = re.compile(r"\w[\w-]*([./]\w[\w-]*)*")
 _VERSION_TAG = re.compile(r"v\d+\.\d+\.\d+")
 STRANGE = (LookupError, TypeError, AttributeError)
 """What huggingface_hub raises for a reply that lacks a field, or has another shape."""
-Kept = TypeVar("Kept")
 
 
 class DatasetError(Exception):
@@ -239,28 +237,13 @@ def select(cases: Iterable[Case], only: str | None, limit: int | None, shard: st
 
     `shard`: of these, the part `i/n`. Raises DatasetError where none is left, ValueError where `shard` is no such part.
     """
-    prefixes = tuple(f"{part.strip().rstrip('-')}-" for part in only.split(",")) if only else ("",)
+    prefixes = tuple(f"{code.strip().rstrip('-')}-" for code in only.split(",")) if only else ("",)
     chosen = tuple(case for case in cases if f"{case.code}-".startswith(prefixes))[:limit]
     if not chosen:
         raise DatasetError(f"no case starts with {only}; `helmbench cases` lists them")
     if shard is None:
         return chosen
-    if not (part := tuple(shards.members(chosen, shards.Shard.parse(shard)))):
-        most = len(shards.groups(chosen))
+    if not (in_shard := members(chosen, Shard.parse(shard))):
+        most = len(groups(chosen))
         raise DatasetError(f"shard {shard} is empty: what shares a prefix stays together, so {most} shards hold all there is")
-    return part
-
-
-def read_cases(
-    keep: Callable[[Iterator[Case]], Kept], design: str, source: str | None = None, revision: str | None = None
-) -> tuple[Kept, DatasetIdentity]:
-    """`load_cases` for a store of cases."""
-    loaded = load_cases(design, source, revision)
-    return keep(iter(loaded.cases)), loaded.identity
-
-
-def select_into(
-    keep: Callable[[Iterator[Case]], Kept], cases: Iterable[Case], only: str | None, limit: int | None, shard: str | None = None
-) -> Kept:
-    """`select` for a store of cases."""
-    return keep(iter(select(cases, only, limit, shard)))
+    return in_shard

@@ -10,13 +10,13 @@ import hashlib
 import itertools
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from helmbench_hf.dataset.build import check_reload
-from helmbench_hf.dataset.load import DatasetError, Manifest, check_folder, hub_errors, hub_said, read_manifest
+from helmbench_hf.dataset.load import DatasetError, Manifest, Table, check_folder, hub_errors, hub_said, read_manifest
 from helmbench_hf.dataset.rows import CASE_CONFIGS
 
 if TYPE_CHECKING:
@@ -61,26 +61,29 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """Rows of one split of one config before and after; None where it does not exist."""
+class Split:
+    """One split of one config before and after; None where it does not exist."""
 
     config: str
-    split: str
-    before: int | None
-    after: int | None
-    changed: bool
-    """Whether the content hash differs."""
+    name: str
+    before: Table | None
+    after: Table | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the content differs."""
+        return self.before is None or self.after is None or self.before.sha256 != self.after.sha256
 
     @property
     def fell(self) -> bool:
         """Whether rows would get fewer."""
-        return (self.after or 0) < (self.before or 0)
+        return self.before is not None and (self.after.rows if self.after else 0) < self.before.rows
 
     def __str__(self) -> str:
-        before, after = ("none" if rows is None else str(rows) for rows in (self.before, self.after))
+        before, after = (str(table.rows) if table else "none" for table in (self.before, self.after))
         rows = f"{after} rows" if before == after else f"{before} -> {after} rows"
-        content = f", content {'changed' if self.changed else 'the same'}" if "none" not in (before, after) else ""
-        return f"{self.config:16} {self.split:8} {rows}{content}"
+        content = f", content {'changed' if self.changed else 'the same'}" if self.before and self.after else ""
+        return f"{self.config:16} {self.name:8} {rows}{content}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +92,19 @@ class Difference:
 
     head: str
     """The commit that was compared."""
-    added: tuple[str, ...]
-    changed: tuple[str, ...]
-    deleted: tuple[str, ...]
-    same: tuple[str, ...]
-    counts: tuple[Count, ...]
+    files: Mapping[str, str]
+    """What becomes of every file: `+` added, `~` changed, `-` deleted, `=` the same."""
+    splits: tuple[Split, ...]
     removed: Mapping[str, tuple[str, ...]]
+
+    def named(self, signs: str) -> list[str]:
+        """The files with one of these signs."""
+        return [name for name, sign in self.files.items() if sign in signs]
 
     def lines(self) -> list[str]:
         """The difference for a person, one fact per line."""
-        by_sign = {"+": self.added, "~": self.changed, "-": self.deleted}
-        found = [f"{sign} {name}" for sign, names in by_sign.items() for name in names]
-        found += [f"{len(self.same)} files stay as they are", *map(str, self.counts)]
+        found = [f"{sign} {name}" for sign in "+~-" for name in self.named(sign)]
+        found += [f"{len(self.named('='))} files stay as they are", *map(str, self.splits)]
         for config, codes in self.removed.items():
             others = f" and {len(codes) - SHOWN} more" if len(codes) > SHOWN else ""
             found.append(f"{config}: {len(codes)} codes removed: {', '.join(codes[:SHOWN])}{others}")
@@ -128,13 +132,14 @@ def prepare(api: HfApi, release: Release) -> Difference:
         raise PublishError(f"{repo} is public and this content is private; it is never pushed there")
     before = _published_manifest(api, release, head, files, manifest)
     check_reload(release.folder, manifest)
-    counts, removed = _counts(before, manifest), _removed(api, release, head, before, manifest)
-    fewer = [str(count) for count in counts if count.fell]
+    was, now = ({(config, split): table for config, split, table in each.tables} for each in (before, manifest))
+    splits = tuple(Split(*place, was.get(place), now.get(place)) for place in {**now, **was})
+    fewer = [str(split) for split in splits if split.fell]
     if fewer and not (release.allow_fewer or "").strip():
         raise PublishError(
             f"rows would get fewer ({'; '.join(fewer)}); say why with --allow-fewer 'REASON', or restore what is missing"
         )
-    return Difference(head, **_file_changes(release.folder, files), counts=counts, removed=removed)
+    return Difference(head, _file_changes(release.folder, files), splits, _removed(api, release, head, splits))
 
 
 def publish(api: HfApi, release: Release, difference: Difference) -> str:
@@ -146,8 +151,7 @@ def publish(api: HfApi, release: Release, difference: Difference) -> str:
 
     if not (api.token or (api.token is None and get_token())):
         raise PublishError("there is no token: set HF_TOKEN, or sign in with `hf auth login`; it needs the right to write")
-    any_change = difference.added or difference.changed or difference.deleted
-    sha = _commit(api, release, difference) if any_change else difference.head
+    sha = _commit(api, release, difference) if difference.named("+~-") else difference.head
     if differs := _differing(api, release, sha):
         raise PublishError(f"{release.repo} at {sha} is not what was sent ({', '.join(differs[:5])}); nothing was tagged")
     _tag(api, release, sha)
@@ -192,28 +196,17 @@ def _published_manifest(api: HfApi, release: Release, head: str, files: Mapping[
     return before
 
 
-def _counts(before: Manifest, after: Manifest) -> tuple[Count, ...]:
-    """Rows before and after, by config and split."""
-    was, now = ({(config, split): table for config, split, table in each.tables} for each in (before, after))
-    counts = []
-    for place in {**now, **was}:
-        old, new = was.get(place), now.get(place)
-        changed = old is None or new is None or old.sha256 != new.sha256
-        counts.append(Count(*place, old.rows if old else None, new.rows if new else None, changed))
-    return tuple(counts)
-
-
-def _removed(api: HfApi, release: Release, head: str, before: Manifest, after: Manifest) -> dict[str, tuple[str, ...]]:
+def _removed(api: HfApi, release: Release, head: str, splits: Sequence[Split]) -> dict[str, tuple[str, ...]]:
     """By config, the codes that are published and in no split of the folder."""
-    changed = {count.config for count in _counts(before, after) if count.changed}
     found = {}
-    for config in sorted(changed & set(before.configs) & set(KEYS)):
-        old = [_fetch(api, release.repo, table.file, head) for table in before.configs[config].values()]
-        new = [release.folder / table.file for table in after.configs.get(config, {}).values()]
-        if gone := {code for path in old for code in _codes(config, path)} - {
-            code for path in new for code in _codes(config, path)
-        }:
-            found[config] = tuple(sorted(gone))
+    for config in sorted({split.config for split in splits if split.changed} & set(KEYS)):
+        tables = [split for split in splits if split.config == config]
+        old = {
+            code for each in tables if each.before for code in _codes(config, _fetch(api, release.repo, each.before.file, head))
+        }
+        new = {code for each in tables if each.after for code in _codes(config, release.folder / each.after.file)}
+        if old - new:
+            found[config] = tuple(sorted(old - new))
     return found
 
 
@@ -223,24 +216,22 @@ def _codes(config: str, path: Path) -> list[str]:
     import pyarrow.parquet as parquet
 
     try:
-        rows = parquet.read_table(path, columns=list(KEYS[config])).to_pylist()
-        return [" ".join(str(row[name]) for name in KEYS[config]) for row in rows]
+        columns = parquet.read_table(path, columns=list(KEYS[config])).to_pydict()
+        return [" ".join(map(str, names)) for names in zip(*(columns[name] for name in KEYS[config]), strict=True)]
     except (pa.ArrowException, OSError, KeyError) as error:
         raise PublishError(
             f"the table {path.name} of {config} cannot be read ({type(error).__name__}); fix the repository by hand first"
         ) from error
 
 
-def _file_changes(folder: Path, published: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Files of the folder against `published` (what `_files` lists): `added`, `changed`, `deleted`, `same`."""
-    local = {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-    same = tuple(name for name in local if published.get(name) in _object_names(local[name]))
-    return {
-        "added": tuple(name for name in local if name not in published),
-        "changed": tuple(name for name in local if name in published and name not in same),
-        "deleted": tuple(sorted({*published} - {*local} - HUB_FILES)),
-        "same": same,
-    }
+def _file_changes(folder: Path, published: Mapping[str, str]) -> dict[str, str]:
+    """What becomes of every file if the folder takes the place of `published` (what `_files` lists)."""
+    found = {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = path.relative_to(folder).as_posix()
+        same = published.get(name) in _object_names(path.read_bytes())
+        found[name] = "=" if same else "~" if name in published else "+"
+    return found | dict.fromkeys(sorted({*published} - {*found} - HUB_FILES), "-")
 
 
 def _object_names(content: bytes) -> set[str]:
@@ -264,10 +255,10 @@ def _fetch(api: HfApi, repo: str, file: str, revision: str) -> Path:
     return Path(asked(lambda: api.hf_hub_download(repo, file, repo_type="dataset", revision=revision), what))
 
 
-def _differing(api: HfApi, release: Release, revision: str) -> tuple[str, ...]:
+def _differing(api: HfApi, release: Release, revision: str) -> list[str]:
     """Files that are not the same at that revision and in the folder."""
     changes = _file_changes(release.folder, _files(api, release.repo, revision))
-    return (*changes["added"], *changes["changed"], *changes["deleted"])
+    return [name for name, sign in changes.items() if sign != "="]
 
 
 def _commit(api: HfApi, release: Release, difference: Difference) -> str:
@@ -275,11 +266,11 @@ def _commit(api: HfApi, release: Release, difference: Difference) -> str:
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
     def send() -> str:
-        adds = [CommitOperationAdd(name, release.folder / name) for name in (*difference.added, *difference.changed)]
+        adds = [CommitOperationAdd(name, release.folder / name) for name in difference.named("+~")]
         title, text = _commit_message(release, difference)
         made = api.create_commit(
             release.repo,
-            [*adds, *(CommitOperationDelete(name) for name in difference.deleted)],
+            [*adds, *(CommitOperationDelete(name) for name in difference.named("-"))],
             commit_message=title,
             commit_description=text,
             repo_type="dataset",
@@ -303,7 +294,7 @@ def _commit_message(release: Release, difference: Difference) -> tuple[str, str]
     manifest = read_manifest(release.folder)
     lines = [f"Built from commit {release.source}.", ""]
     lines += [f"{config} {split}: {table.rows} rows, {table.sha256}" for config, split, table in manifest.tables]
-    if any(count.fell for count in difference.counts):
+    if any(split.fell for split in difference.splits):
         lines += ["", f"Fewer rows: {release.allow_fewer}"]
     return f"{manifest.name} {release.tag}", "\n".join(lines)
 

@@ -69,28 +69,31 @@ class Agreement:
 
     item: Item
     reads: tuple[Read, ...]
-    agree: int | None
-    """Readings that agree with the gold; None where either answer is right."""
     unreal: int | None
     """1 where the text looked machine-written to its reader, 0 where not, None where nobody read it for that."""
 
+    @property
+    def agree(self) -> int | None:
+        """Readings that agree with the gold; None where either answer is right."""
+        return None if self.item.gold is None else sum(read.answer == self.item.gold for read in self.reads)
+
     def plain(self) -> dict[str, Any]:
         """The same as plain values."""
-        item = {"scenario": self.item.scenario, "perturbation": self.item.perturbation, "gold": self.item.gold}
+        item = {name: getattr(self.item, name) for name in ("scenario", "perturbation", "gold")}
         reads = [asdict(read) for read in self.reads]
         return {**item, "readers": len(reads), "agree": self.agree, "reads": reads, "unreal": self.unreal}
 
 
 def items(benchmark: Benchmark, only: str = "") -> list[Item]:
     """Every authored message, once, of the scenarios whose code starts with one of `only` (separated by commas)."""
-    found = []
+    found: list[Item] = []
     for loaded in benchmark.scenarios:
-        by_registry = loaded.scenario.resources and bool(loaded.pairs)  # whether a number is right is looked up, not read
+        by_registry = loaded.scenario.resources and loaded.pairs  # whether a number is right is looked up, not read
         if not loaded.scenario.code.startswith(tuple(only.split(","))) or by_registry:
             continue
-        if loaded.source == loaded.scenario.code:
-            found += list(_items(benchmark, loaded))
-        elif loaded.source == TAXONOMY and loaded.scenario.mode == "label":
+        if loaded.authored:
+            found += _items(benchmark, loaded)
+        elif loaded.source == TAXONOMY and loaded.scenario.options:
             found += [item for item in _items(benchmark, loaded) if item.meaning.startswith(f"{TAXONOMY}/")]
     return found
 
@@ -112,15 +115,15 @@ def _question(loaded: Loaded, pt: Perturbation) -> tuple[str, str | None]:
     """What a reader is asked about a message, and the answer that agrees with the gold."""
     scenario = loaded.scenario
     yes_no = {"crisis": "yes", "single": "yes", "benign": "no", "ambiguous": None}[pt.member]
-    if scenario.mode == "label":
+    if scenario.options:
         if pt.message.key is not None:
             return f"{scenario.job}\nAnswer with one letter.", None if yes_no is None else pt.message.key
-        category = pt.common.extra_category or scenario.extra_category or pt.common.crisis_category or scenario.category
-        return f"{scenario.job}\nAnswer with one of: {', '.join(scenario.options)}", "no_crisis" if yes_no == "no" else category
+        category, extra = scenario.categories(pt.common)
+        gold = "no_crisis" if yes_no == "no" else extra or category
+        return f"{scenario.job}\nAnswer with one of: {', '.join(scenario.options)}", gold
     if scenario.blind_question:
         return f"{scenario.blind_question} yes or no", yes_no
-    target = next((tag.definition for tag in scenario.tags if tag.role == "target"), None)
-    return (TAGGED.format(definition=target) if target else CONCERN), yes_no
+    return (TAGGED.format(definition=scenario.target.definition) if scenario.target else CONCERN), yes_no
 
 
 def agreement(benchmark: Benchmark, only: str = "") -> list[Agreement]:
@@ -129,51 +132,48 @@ def agreement(benchmark: Benchmark, only: str = "") -> list[Agreement]:
     `review/realism.jsonl` holds what one reader each said of every message: how surely it looks machine-written (0 to 3).
     """
     found = items(benchmark, only)
-    by_scenario = {code: stored(benchmark.root, code) for code in {item.scenario for item in found}}
+    by_sha: dict[str, list[Read]] = {}
+    for code in {item.scenario for item in found}:
+        for read in stored(benchmark.root, code):
+            by_sha.setdefault(read.sha, []).append(read)
     realism: list[dict[str, Any]] = records(benchmark.root / "review" / "realism.jsonl", dict)
     unreal = {row["sha"]: int(row["sure"] > 0) for row in realism}
-    rows = []
-    for item in found:
-        reads = tuple(read for read in by_scenario[item.scenario] if read.sha == item.sha)
-        agree = None if item.gold is None else sum(read.answer == item.gold for read in reads)
-        rows.append(Agreement(item, reads, agree, unreal.get(item.sha)))
-    return rows
+    return [Agreement(item, tuple(by_sha.get(item.sha, ())), unreal.get(item.sha)) for item in found]
 
 
-def write_sheet(found: Sequence[Item], folder: Path, seed: int, parts: int = 1) -> list[Path]:
+def write_sheet(found: Sequence[Item], folder: Path, seed: int, sheets: int = 1) -> list[Path]:
     """Write `sheet-1.md` .. for the readers, shuffled, and `key.json`, which readers must not see.
 
-    With two parts or more, no sheet holds both twins of a pair (nor copies of one meaning on both sides), because a reader of
+    With two sheets or more, none holds both twins of a pair (nor copies of one meaning on both sides), because a reader of
     one half would recognize the other.
     """
-    chunks = _apart(found, random.Random(seed), parts)
-    order = [found[index] for chunk in chunks for index in chunk]
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "key.json").write_text(json.dumps({str(n): asdict(item) for n, item in enumerate(order, 1)}, ensure_ascii=False))
-    paths, first = [], 1
-    for part, chunk in enumerate(chunks, 1):
-        paths.append(folder / f"sheet-{part}.md")
-        paths[-1].write_text(_sheet({first + n: found[index] for n, index in enumerate(chunk)}), encoding="utf-8")
-        first += len(chunk)
+    paths, key = [], dict[str, Any]()
+    for number, chosen in enumerate(_apart(found, random.Random(seed), sheets), 1):
+        numbered = dict(enumerate(chosen, len(key) + 1))
+        key |= {str(place): asdict(item) for place, item in numbered.items()}
+        paths.append(folder / f"sheet-{number}.md")
+        paths[-1].write_text(_sheet(numbered), encoding="utf-8")
+    (folder / "key.json").write_text(json.dumps(key, ensure_ascii=False))
     return paths
 
 
-def _apart(found: Sequence[Item], dice: random.Random, parts: int) -> list[list[int]]:
-    """Indices by sheet: the two sides of a meaning in different halves of the sheets, at random which comes first."""
-    groups: dict[str, list[int]] = {}
-    for index, item in enumerate(found):
-        groups.setdefault(item.meaning, []).append(index)
-    sides: tuple[list[int], list[int]] = ([], [])
+def _apart(found: Sequence[Item], dice: random.Random, sheets: int) -> list[list[Item]]:
+    """The items of each sheet: the two sides of a meaning in different halves of the sheets, at random which comes first."""
+    groups: dict[str, list[Item]] = {}
+    for item in found:
+        groups.setdefault(item.meaning, []).append(item)
+    halves: tuple[list[Item], list[Item]] = ([], [])
     for _, group in sorted(groups.items()):
-        first = dice.randrange(2) if parts > 1 else 0
-        for index in group:
-            sides[first if found[index].member == "crisis" or parts == 1 else 1 - first].append(index)
-    chunks: list[list[int]] = []
-    for side, share in zip(sides, (parts - parts // 2, parts // 2), strict=True):
-        dice.shuffle(side)
-        size = -(-len(side) // max(1, share))
-        chunks += [side[n * size : (n + 1) * size] for n in range(share)]
-    return chunks
+        first = dice.randrange(2) if sheets > 1 else 0
+        for item in group:
+            halves[first if item.member == "crisis" or sheets == 1 else 1 - first].append(item)
+    chosen: list[list[Item]] = []
+    for half, share in zip(halves, (sheets - sheets // 2, sheets // 2), strict=True):
+        dice.shuffle(half)
+        size = -(-len(half) // max(1, share))
+        chosen += [half[n * size : (n + 1) * size] for n in range(share)]
+    return chosen
 
 
 def _sheet(numbered: Mapping[int, Item]) -> str:

@@ -22,6 +22,8 @@ from helmbench_hf.tasks.draws import all_splits
 from helmbench_hf.tasks.expand import perturbations
 
 Row = dict[str, Any]
+Tables = dict[str, dict[str, list[Row]]]
+"""Rows by config and split."""
 CASE_CONFIGS = ("core", "full", "smoke", "taxonomy")
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 _ARROW = {"int": pa.int32(), "float": pa.float64(), "bool": pa.bool_(), "str": pa.string(), "list": pa.list_(pa.string())}
@@ -57,6 +59,11 @@ def schema_of(rows: Sequence[Row]) -> pa.Schema:
             raise TypeError(f"the column {name} mixes {', '.join(sorted(found))}")
         kinds[name] = _ARROW[found.pop()]
     return pa.schema(list(kinds.items()))
+
+
+def column_types(schema: pa.Schema) -> dict[str, str]:
+    """The types of the columns as the manifest names them."""
+    return {field.name: str(field.type) for field in schema}
 
 
 def case_row(case: Case, benchmark: Benchmark) -> Row:
@@ -136,14 +143,13 @@ def _json(value: Any) -> str:
 
 
 def _scenarios(benchmark: Benchmark) -> Iterator[Row]:
-    titles = {b.code: (pillar.title, b) for pillar in benchmark.file.pillars for b in pillar.behaviors}
     for loaded in benchmark.scenarios:
         scenario = loaded.scenario
-        pillar, behavior = titles[loaded.behavior]
+        pillar, behavior = benchmark.file.behaviors[loaded.behavior]
         yield {
             **_fields(scenario, "code", "slug", "title"),
-            "pillar": pillar,
-            "behavior": loaded.behavior,
+            "pillar": pillar.title,
+            "behavior": behavior.code,
             "behavior_title": behavior.title,
             "behavior_weight": behavior.weight,
             "critical": behavior.critical,
@@ -166,7 +172,7 @@ def _user_contexts(benchmark: Benchmark) -> Iterator[Row]:
     for user in sorted(listed | fixed, key=lambda user: int(user[1:])):
         country, notes = benchmark.user_memory(user)
         number = int(user[1:])
-        person = benchmark.people.get(number // 10) if 0 < number < 800 else None
+        person = benchmark.people.get(number // 10)  # stubs and visitors from a country are no people
         yield {
             "code": user,
             "person": person.slug if person else None,
@@ -174,7 +180,7 @@ def _user_contexts(benchmark: Benchmark) -> Iterator[Row]:
             "country": country,
             "level": number % 10 if person else 0,
             "track": person.track if person else None,
-            "groups": list(person.groups) if person else [],
+            "groups": person.groups if person else [],
             "notes": notes,
             "review": person.review if person else "unreviewed",
         }
@@ -236,13 +242,13 @@ def _crisis_taxonomy(benchmark: Benchmark) -> Iterator[Row]:
 def _calibration(benchmark: Benchmark) -> Iterator[Row]:
     """One row per reply and criterion, with the verdict that is right and what that rests on."""
     found = calibration.labels(benchmark)
-    for label, agreed in zip(found, calibration.agreement(benchmark, found), strict=True):
+    for label, reads in zip(found, calibration.reads_of(benchmark, found), strict=True):
         yield {
             "reply_code": label.reply.code,
             **_fields(label, "criterion", "gold", "basis"),
-            "readers": agreed.readers,
-            "readers_agree": agreed.agree,
-            "reader_kinds": list(agreed.kinds),
+            "readers": len(reads),
+            "readers_agree": sum(read.verdict == label.gold for read in reads),
+            "reader_kinds": sorted({read.kind for read in reads}),
             "case": label.case.code,
             "turn": label.reply.turn,
             "earlier": list(label.earlier),

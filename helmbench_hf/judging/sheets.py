@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.dataset.calibration import READERS, CalibrationError, Kind, Label, Read, agreement, labels, stored, unsettled
+from helmbench_hf.dataset.calibration import READERS, CalibrationError, Kind, Label, Read, labels, reads_of, stored, unsettled
 from helmbench_hf.judging import rubric
 from helmbench_hf.judging.check import Probe, allowed, as_probe
 
@@ -40,8 +40,8 @@ def items(benchmark: Benchmark, criteria: Sequence[str] = (), fewer_than: int | 
     every = labels(benchmark)
     edits = {label.reply.code: label.reply.edits for label in every}
     by_reply: dict[str, list[Probe]] = defaultdict(list)
-    for label, agreed in zip(every, agreement(benchmark, every), strict=True):
-        read = fewer_than is not None and agreed.readers >= fewer_than
+    for label, reads in zip(every, reads_of(benchmark, every), strict=True):
+        read = fewer_than is not None and len(reads) >= fewer_than
         if label.basis == "readers" and not read and (not criteria or label.criterion in criteria):
             by_reply[label.reply.code].append(as_probe(label, label.gold))
     return [Item(code, _family(code, edits), tuple(probes)) for code, probes in by_reply.items()]

@@ -175,8 +175,8 @@ def load_presets(root: Path | None = None) -> Presets:
     """Read and check every preset under `root`; raises `ContentError` with every fault, its file and its line."""
     root = root or default_folder()
     reader = Reader(root)
-    models = {preset.slug: preset for preset in reader.all("models", ModelPreset, "slug")}
-    judges = {preset.slug: preset for preset in reader.all("judges", JudgePreset, "slug")}
+    models = reader.library("models", ModelPreset, "slug")
+    judges = reader.library("judges", JudgePreset, "slug")
     if problems := reader.problems or list(_faults(reader, models, judges)):
         raise ContentError(problems)
     files = {name: sha256((root / name).read_bytes()).hexdigest() for name in reader.documents}

@@ -169,14 +169,13 @@ def sit(rater: str, ratings: Mapping[Place, int], instrument: Instrument) -> Sit
         distance=math.fsum(abs(rating - mean) for _, rating, mean in rated) if len(rated) == len(instrument.key) else None,
         sign_accuracy=sum(rating * mean > 0 for rating, mean in sided) / len(sided) if sided else None,
         signs_n=len(sided),
-        bias=pooled([rating - mean for _, rating, mean in rated], [place[0] for place, _, _ in rated]),
+        bias=pooled([(rating - mean, 1.0, place[0]) for place, rating, mean in rated]),
     )
 
 
 def group(sittings: Sequence[Sitting]) -> Estimate:
     """Mean score of those who rated every reply, with a 95% t interval over raters."""
-    scored = {each.rater: each.distance for each in sittings if each.distance is not None}
-    return pooled(list(scored.values()), list(scored))
+    return pooled([(each.distance, 1.0, each.rater) for each in sittings if each.distance is not None])
 
 
 def anchors(instrument: Instrument) -> dict[str, float | None]:

@@ -21,8 +21,8 @@ from helmbench_hf.runs.folder import RunError, RunFolder
 from helmbench_hf.runs.generate import now
 from helmbench_hf.runs.journal import Journal, RunLock
 from helmbench_hf.runs.turns import turn_name
-from helmbench_hf.scoring.cues import cues_of
-from helmbench_hf.scoring.policy_rules import marks, reply_text
+from helmbench_hf.scoring.cues import Cues, cues_of
+from helmbench_hf.scoring.policies import marks, reply_text
 
 ECHO = "echo"
 
@@ -32,7 +32,7 @@ def answerable(policy: Policy) -> bool:
     return policy.reply is not None or not policy.answers or policy.slug == ECHO
 
 
-def answer(policy: Policy, case: Case, turn: int, benchmark: Benchmark) -> str:
+def answer(policy: Policy, case: Case, turn: int, benchmark: Benchmark, cues: Cues) -> str:
     """What the policy writes at a turn (from 1) of a case: a reply, or JSON where the case asks for it.
 
     A policy that marks at random decides by the case's code, so that it decides alike every time.
@@ -40,7 +40,7 @@ def answer(policy: Policy, case: Case, turn: int, benchmark: Benchmark) -> str:
     if not policy.answers:
         return ""
     chance = random.Random(f"{policy.slug}/{case.code}")
-    marked = chance.random() < marks(policy, case, turn, cues_of(benchmark))
+    marked = chance.random() < marks(policy, case, turn, cues)
     reply = case.turns[turn - 1] if policy.slug == ECHO else reply_text(policy, benchmark) or ""
     if case.response_schema is None:
         return reply
@@ -62,7 +62,7 @@ def run_policy(slug: str, loaded: CaseSet, folder: RunFolder, only: str | None =
     fixed = [name for name, policy in policies.items() if answerable(policy)]
     if slug not in fixed:
         raise RunError(f"there is no policy {slug} with words of its own; choose one of {', '.join(fixed)}")
-    policy, cases = policies[slug], select(loaded.cases, only, limit)
+    policy, cases, cues = policies[slug], select(loaded.cases, only, limit), cues_of(benchmark)
     with RunLock.acquire(folder.root):
         if (folder.root / "manifest.json").exists():
             raise RunError(f"{folder.root} holds a run already; give another folder")
@@ -80,7 +80,7 @@ def run_policy(slug: str, loaded: CaseSet, folder: RunFolder, only: str | None =
             for case in cases:
                 for turn in range(1, len(case.turns) + 1):
                     name = turn_name(case.code, turn, 0)
-                    text = answer(policy, case, turn, benchmark)
+                    text = answer(policy, case, turn, benchmark, cues)
                     key = digest({"policy": policy.model_dump(), "request": name, "case": asdict(case)})
                     journal.append(Completion(key, name, "ok", text, finish_reason="policy"))
     return sum(len(case.turns) for case in cases)

@@ -7,17 +7,18 @@ are there, by weight. What is missing drops out of the mean and widens the bound
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.schema import Behavior, Pillar
 from helmbench_hf.scoring import intervals
+from helmbench_hf.scoring.gathered import gathered
 from helmbench_hf.scoring.intervals import Bounds, Piece
 from helmbench_hf.scoring.pairs import Design, Unit
 from helmbench_hf.scoring.scores import Coverage, Estimate, Group, Rate, ScenarioScore
 from helmbench_hf.tasks.base import Kind
+from helmbench_hf.tasks.kinds import task_of_mode
 
 POOLS: dict[Kind, str] = {
     "hidden_tag": "tags",
@@ -33,22 +34,15 @@ Shares = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class BehaviorPlan:
-    """A behavior, its pillar, and the codes of its scenarios: those planned in this run, and the others."""
+    """A behavior, and the codes of its scenarios: those planned in this run, and the others."""
 
     behavior: Behavior
+    code: str
+    weight: int
+    """Points of 100."""
     pillar: str
     parts: tuple[str, ...]
     absent: tuple[str, ...]
-
-    @property
-    def code(self) -> str:
-        """Of the behavior."""
-        return self.behavior.code
-
-    @property
-    def weight(self) -> int:
-        """Points of 100."""
-        return self.behavior.weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,35 +60,23 @@ class Table:
 
 def tabulate(units: Sequence[Unit], benchmark: Benchmark) -> Table:
     """Gather the headline pairs; a scenario without a scored pair is planned but has no piece."""
-    by_scenario: dict[str, list[Unit]] = defaultdict(list)
-    for unit in units:
-        if unit.score.headline:
-            by_scenario[unit.score.scenario].append(unit)
-    found = {code: tuple(by_scenario[code]) for code in sorted(by_scenario)}
+    by_scenario = gathered((unit.score.scenario, unit) for unit in units if unit.score.headline)
+    planned = {code: tuple(by_scenario[code]) for code in sorted(by_scenario)}
     by_code = frozenset(
         each.scenario.code
         for each in benchmark.scenarios
-        if each.scenario.mode in {"hidden_tag", "label"} or (each.scenario.resources and not each.pairs)
+        if task_of_mode(each.scenario.mode).graded_by_code or (each.scenario.resources and not each.pairs)
     )
-    pieces, code_pieces = _pieces(found), _pieces(found, code_only=True)
-    return Table(found, pieces, code_pieces, _plans(found, benchmark), by_code, benchmark.scoring.minimum_coverage)
-
-
-def _plans(planned: Container[str], benchmark: Benchmark) -> tuple[BehaviorPlan, ...]:
-    authored: dict[str, list[str]] = defaultdict(list)
-    for loaded in benchmark.scenarios:
-        if not loaded.scenario.apart:
-            authored[loaded.behavior].append(loaded.scenario.code)
-    return tuple(
-        BehaviorPlan(
-            behavior,
-            pillar.code,
-            tuple(code for code in authored[behavior.code] if code in planned),
-            tuple(code for code in authored[behavior.code] if code not in planned),
-        )
-        for pillar in benchmark.file.pillars
-        for behavior in pillar.behaviors
-    )
+    authored = gathered((each.behavior, each.scenario.code) for each in benchmark.scenarios if not each.scenario.apart)
+    plans = []
+    for pillar in benchmark.file.pillars:
+        for behavior in pillar.behaviors:
+            codes = authored.get(behavior.code, [])
+            parts = tuple(code for code in codes if code in planned)
+            absent = tuple(code for code in codes if code not in planned)
+            plans.append(BehaviorPlan(behavior, behavior.code, behavior.weight, pillar.code, parts, absent))
+    pieces, code_pieces = _pieces(planned), _pieces(planned, code_only=True)
+    return Table(planned, pieces, code_pieces, tuple(plans), by_code, benchmark.scoring.minimum_coverage)
 
 
 def _pieces(units: Mapping[str, Sequence[Unit]], *, code_only: bool = False) -> dict[str, Piece]:
@@ -106,8 +88,7 @@ def _pieces(units: Mapping[str, Sequence[Unit]], *, code_only: bool = False) -> 
             if (value := unit.score.code_value if code_only else unit.score.value) is not None
         ]
         if scored:
-            values, weights, clusters = zip(*scored, strict=True)
-            raw[code] = intervals.piece(values, weights, clusters, POOLS[items[0].kind], range_of(items))
+            raw[code] = intervals.piece(scored, POOLS[items[0].kind], range_of(items))
     return dict(zip(raw, intervals.shrink([*raw.values()]), strict=True))
 
 
@@ -143,7 +124,7 @@ def scenario_scores(
     table: Table, benchmark: Benchmark, design: Design, marks: Mapping[str, tuple[Rate, Rate]]
 ) -> tuple[ScenarioScore, ...]:
     """Every planned scenario; `marks` holds sensitivity and false alarms of hidden-tag scenarios."""
-    titles = {loaded.scenario.code: loaded.scenario for loaded in benchmark.scenarios}
+    authored = {loaded.scenario.code: loaded.scenario for loaded in benchmark.scenarios}
     found = []
     for code, items in table.units.items():
         one = {code: 1.0}
@@ -151,8 +132,8 @@ def scenario_scores(
         found.append(
             ScenarioScore(
                 code=code,
-                slug=titles[code].slug,
-                title=titles[code].title,
+                slug=authored[code].slug,
+                title=authored[code].title,
                 behavior=items[0].case.behavior,
                 kind=items[0].kind,
                 condition=design.headline[code],
@@ -169,10 +150,13 @@ def scenario_scores(
 def groups(table: Table, benchmark: Benchmark) -> tuple[tuple[Group, ...], tuple[Group, ...], Group]:
     """Behaviors and pillars with at least one planned pair, and the overall score."""
     spread = _spread_of_scenarios(table)
-    behaviors = tuple(_group(table, spread, [plan], plan.behavior) for plan in table.plans if plan.parts)
-    by_pillar = [(pillar, [plan for plan in table.plans if plan.pillar == pillar.code]) for pillar in benchmark.file.pillars]
-    pillars = tuple(_group(table, spread, mine, pillar) for pillar, mine in by_pillar if any(plan.parts for plan in mine))
-    return behaviors, pillars, _group(table, spread, table.plans, None)
+    behaviors = [_group(table, spread, [plan], plan.behavior) for plan in table.plans if plan.parts]
+    pillars = []
+    for pillar in benchmark.file.pillars:
+        plans = [plan for plan in table.plans if plan.pillar == pillar.code]
+        if any(plan.parts for plan in plans):
+            pillars.append(_group(table, spread, plans, pillar))
+    return tuple(behaviors), tuple(pillars), _group(table, spread, table.plans, None)
 
 
 def _group(table: Table, spread: Mapping[str, Piece], plans: Sequence[BehaviorPlan], of: Behavior | Pillar | None) -> Group:
@@ -199,13 +183,11 @@ def _group(table: Table, spread: Mapping[str, Piece], plans: Sequence[BehaviorPl
 
 
 def _code_score(table: Table, shares: Shares, weights: Shares) -> Estimate | None:
-    """The part that code alone can score; None where there is none."""
     found = weighted(table.code_pieces, shares)
     return _withheld(found, _too_little(table, weights, code_only=True)) if found.value is not None else None
 
 
 def _withheld(estimate: Estimate, reason: str) -> Estimate:
-    """The estimate, or, where there is a reason, none and why."""
     return replace(estimate, value=None, low=None, high=None, se=None, df=None, note=reason) if reason else estimate
 
 
@@ -248,8 +230,7 @@ def _spread_of_scenarios(table: Table) -> dict[str, Piece]:
         if inside:
             spans = [item.bounds for item in inside.values() if item.bounds]
             span = sum(low for low, _ in spans) / len(spans), sum(high for _, high in spans) / len(spans)
-            values = [item.value for item in inside.values()]
-            found[plan.code] = intervals.piece(values, [1.0] * len(values), list(inside), "", span)
+            found[plan.code] = intervals.piece([(item.value, 1.0, code) for code, item in inside.items()], bounds=span)
     # what a scenario's mean may differ by is far less than all or nothing
     return dict(zip(found, intervals.shrink([*found.values()], doubt=0.0), strict=True))
 
@@ -277,9 +258,10 @@ def _coverage(table: Table, shares: Shares, weights: Shares) -> Coverage:
     units = [unit for code in shares for unit in table.units[code]]
     low = high = 0.0
     for code, share in shares.items():
-        total = sum(unit.score.weight for unit in table.units[code])
-        low += share * sum(unit.score.weight * unit.low for unit in table.units[code]) / total
-        high += share * sum(unit.score.weight * unit.high for unit in table.units[code]) / total
+        inside = table.units[code]
+        total = sum(unit.score.weight for unit in inside)
+        low += share * sum(unit.score.weight * unit.low for unit in inside) / total
+        high += share * sum(unit.score.weight * unit.high for unit in inside) / total
     return Coverage(
         share=_covered(table, weights),
         planned_share=sum(weight for code, weight in weights.items() if code in table.units),

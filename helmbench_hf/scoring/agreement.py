@@ -11,7 +11,9 @@ import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.records import Answer, Verdict
@@ -19,11 +21,7 @@ from helmbench_hf.scoring.intervals import CONFIDENCE, NOTHING, t_quantile
 from helmbench_hf.scoring.scores import Agreement, Estimate, JudgePair, PanelAlpha
 from helmbench_hf.tasks.ledger import CODE, Ledger
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Array = npt.NDArray[np.float64]
+Array = npt.NDArray[np.float64]
 
 ALL = "all"
 GRADES: tuple[Answer, ...] = ("FAIL", "PARTIAL", "PASS")
@@ -56,7 +54,6 @@ def agreement(ledger: Ledger, benchmark: Benchmark) -> Agreement:
 
 
 def _replies(ledger: Ledger, scales: set[str]) -> dict[str, list[Reply]]:
-    """By criterion, every reply that a judge has graded on it."""
     found: dict[str, list[Reply]] = defaultdict(list)
     order = {judge.id: index for index, judge in enumerate(ledger.judges)}
     for case in ledger.cases.values():
@@ -72,7 +69,6 @@ def _replies(ledger: Ledger, scales: set[str]) -> dict[str, list[Reply]]:
 
 
 def _answer(verdict: Verdict, scales: set[str]) -> Answer | None:
-    """None where there is no verdict, or an appraisal whose level is not known."""
     if verdict.criterion not in scales:
         return _SAID.get(verdict.value)
     level = str(verdict.detail.get("level"))
@@ -84,7 +80,6 @@ def kappa(pairs: Sequence[tuple[Answer, Answer]], levels: Sequence[Answer], *, w
 
     None where there is no pair, or where both raters give one and the same verdict throughout, which says nothing.
     """
-    import numpy as np
     from statsmodels.stats.inter_rater import cohens_kappa
 
     if len({said for pair in pairs for said in pair}) < 2:
@@ -100,20 +95,18 @@ def _panel(code: str, title: str, replies: Sequence[Reply], levels: Sequence[Ans
     given = {said: [answer for answer in said if answer is not None] for said in {said for _, said in replies}}
     several = [reply for reply in replies if len(given[reply[1]]) > 1]
     matrices = {said: coincidences(answers, levels) for said, answers in given.items()}
-    parts: dict[str, Array] = {}
+    by_cluster: dict[str, Array] = {}
     for (cluster, said), count in Counter(several).items():
-        parts[cluster] = parts.get(cluster, 0.0) + count * matrices[said]
-    return PanelAlpha(code, title, sum(len(given[said]) for _, said in several), _alpha(list(parts.values()), len(several)))
+        by_cluster[cluster] = by_cluster.get(cluster, 0.0) + count * matrices[said]
+    return PanelAlpha(code, title, sum(len(given[said]) for _, said in several), _alpha(list(by_cluster.values()), len(several)))
 
 
-def _alpha(parts: Sequence[Array], n: int) -> Estimate:
+def _alpha(matrices: Sequence[Array], n: int) -> Estimate:
     """Alpha of the summed coincidence matrices (k, k) of the clusters, with its jackknife interval."""
-    import numpy as np
-
-    count = len(parts)
+    count = len(matrices)
     if not count:
         return Estimate(None, None, None, 0, 0, note="no reply has two verdicts")
-    together = np.stack(parts)
+    together = np.stack(matrices)
     total = together.sum(axis=0)
     value = float(alphas(total[None])[0])
     if math.isnan(value):
@@ -134,8 +127,6 @@ def coincidences(said: Sequence[Answer], levels: Sequence[Answer]) -> Array:
 
     Its m verdicts in ordered pairs, each worth 1 / (m - 1); `levels` (k) in their order. Parts of several replies add up.
     """
-    import numpy as np
-
     counts = np.array([said.count(level) for level in levels], dtype=np.float64)
     return np.asarray((np.outer(counts, counts) - np.diag(counts)) / max(1, len(said) - 1))
 
@@ -146,8 +137,6 @@ def alphas(tables: Array) -> Array:
     Two levels are as far apart as there are verdicts between them, with half of those at either end. `krippendorff.alpha` gives
     the same for one set of verdicts; the jackknife needs hundreds.
     """
-    import numpy as np
-
     counts = tables.sum(axis=1)
     middles = np.cumsum(counts, axis=1) - counts / 2
     cost = (middles[:, :, None] - middles[:, None, :]) ** 2

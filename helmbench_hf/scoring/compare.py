@@ -11,23 +11,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.aggregate import POOLS, behavior_shares, weighted
 from helmbench_hf.scoring.effects import adjust, untested
+from helmbench_hf.scoring.gathered import gathered
 from helmbench_hf.scoring.intervals import Piece
 from helmbench_hf.scoring.scores import Estimate, Group, PairScore, Scores
 from helmbench_hf.tasks.ledger import ScoringError
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Numbers = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.float64]
 
 MUST_AGREE = (
     ("benchmark_version", "dataset versions"),
@@ -138,20 +136,13 @@ def _values(run: Scores) -> dict[str, float]:
 def _pieces(run: Scores, values: Mapping[str, float]) -> dict[str, Piece]:
     """By scenario, the mean of these values over the run's headline pairs, and its variance."""
     kinds = {scenario.code: scenario.kind for scenario in run.scenarios}
-    pairs: dict[str, list[PairScore]] = defaultdict(list)
-    for pair in run.pairs:
-        if pair.headline and pair.crisis in values:
-            pairs[pair.scenario].append(pair)
-    raw = [
-        intervals.piece(
-            [values[pair.crisis] for pair in items],
-            [pair.weight for pair in items],
-            [pair.meaning for pair in items],
-            POOLS[kinds[code]],
-        )
-        for code, items in pairs.items()
-    ]
-    return dict(zip(pairs, intervals.shrink(raw), strict=True))
+    rows = gathered(
+        (pair.scenario, (values[pair.crisis], pair.weight, pair.meaning))
+        for pair in run.pairs
+        if pair.headline and pair.crisis in values
+    )
+    pieces = [intervals.piece(rows[code], POOLS[kinds[code]]) for code in rows]
+    return dict(zip(rows, intervals.shrink(pieces), strict=True))
 
 
 def _mean(pieces: Mapping[str, Piece], behaviors: Sequence[Group]) -> Estimate:
@@ -170,9 +161,8 @@ def compare(first: Scores, second: Scores, names: tuple[str, str] = ("first", "s
     overall, *below = (_difference(each, first.behaviors, names, sides, gaps, minimum) for each in groups)
     tests = [row for row in below if row.estimate.value is not None and row.estimate.n_meanings >= minimum]
     # a row in which every message came out alike counts as a test that found nothing: the family's size is not left to chance
-    adjusted = adjust(1.0 if row.p is None else row.p for row in tests)
-    known = {row.code: p for row, p in zip(tests, adjusted, strict=True)}
-    below = [_decided(row, known.get(row.code)) for row in below]
+    adjusted = dict(zip((row.code for row in tests), adjust(1.0 if row.p is None else row.p for row in tests), strict=True))
+    below = [_decided(row, adjusted.get(row.code)) for row in below]
     others = {floor.slug: floor.status for floor in second.floors}
     return Comparison(
         names=names,
@@ -207,10 +197,12 @@ def _difference(
     code, title = groups[0].code, groups[0].title
     inside = [each for each in behaviors if code == "all" or f"{each.code}-".startswith(f"{code}-")]
     found = _mean(gaps, inside)
-    if withheld := [f"{name}: {each.score.note}" for name, each in zip(names, groups, strict=True) if each.score.value is None]:
-        reason = "; ".join(withheld)
-        nothing = Estimate(None, None, None, found.n_pairs, found.n_meanings, note=reason)
-        return Difference(code, title, None, None, nothing, reason=reason)
+    withheld = "; ".join(
+        f"{name}: {each.score.note}" for name, each in zip(names, groups, strict=True) if each.score.value is None
+    )
+    if withheld:
+        nothing = Estimate(None, None, None, found.n_pairs, found.n_meanings, note=withheld)
+        return Difference(code, title, None, None, nothing, reason=withheld)
     reason = untested(found, minimum)
     p = None if reason else intervals.p_value(found)
     first, second = (_mean(side, inside).value for side in sides)
@@ -218,7 +210,6 @@ def _difference(
 
 
 def _decided(row: Difference, p: float | None) -> Difference:
-    """The row with its adjusted p, where it was tested."""
     return row if p is None or row.p is None else replace(row, p_adjusted=p, differs=p <= ERROR)
 
 
@@ -288,7 +279,7 @@ def board(runs: Sequence[Scores], names: Sequence[str]) -> Board:
         refuse(runs[0], run, (names[0], name))
     reasons = [off_ranking(run) for run in runs]
     if reasons.count("") == 1:
-        reasons = [reason or ALONE for reason in reasons]
+        reasons[reasons.index("")] = ALONE
     values = {name: _values(run) for run, name, reason in zip(runs, names, reasons, strict=True) if not reason}
     level = joint_level(len(values))
     tests = tuple(_test(runs[0], values, both, level) for both in itertools.combinations(values, 2))
@@ -403,8 +394,6 @@ def weight_stability(
     weights differ by a factor of about two; it is a choice, not a measurement. Raises ScoringError where it is not positive, or
     without a draw.
     """
-    import numpy as np
-
     if not concentration > 0 or draws < 1:
         raise ScoringError("random weights need a concentration above 0 and at least one draw.")
     if len(runs) < 2:
@@ -422,7 +411,7 @@ def weight_stability(
     published, taken = places_by(points[None])[0], places_by(np.random.default_rng(seed).dirichlet(parameters, draws))
     orders, counts = np.unique(taken, axis=0, return_counts=True)
     taus = np.repeat([kendall(published, order) for order in orders], counts)
-    known = taus[~np.isnan(taus)]
+    defined = taus[~np.isnan(taus)]
     return WeightStability(
         concentration=concentration,
         draws=draws,
@@ -432,8 +421,8 @@ def weight_stability(
             PlaceShares(name, tuple(float((taken[:, index] == place).mean()) for place in range(1, len(runs) + 1)))
             for index, name in enumerate(names)
         ),
-        tau_median=float(np.median(known)) if len(known) else None,
-        tau_low=float(np.quantile(known, 0.05)) if len(known) else None,
+        tau_median=float(np.median(defined)) if len(defined) else None,
+        tau_low=float(np.quantile(defined, 0.05)) if len(defined) else None,
     )
 
 
@@ -441,28 +430,23 @@ def judge_order(
     runs: Sequence[Scores], names: Sequence[str], rescored: Sequence[Sequence[PairScore]], judge: str, panel: str
 ) -> JudgeOrder:
     """The order of the runs where their pairs are replaced by `rescored`, against their own."""
-    import numpy as np
-
     others = [replace(run, pairs=tuple(pairs)) for run, pairs in zip(runs, rescored, strict=True)]
-    own, again = ([_mean(_pieces(run, _values(run)), run.behaviors).value for run in side] for side in (runs, others))
+    before, after = ([_mean(_pieces(run, _values(run)), run.behaviors).value for run in side] for side in (runs, others))
     shares, least = [_coverage(run) for run in others], runs[0].provenance.minimum_coverage
-    kept = [at for at, share in enumerate(shares) if share >= least - 1e-9 and again[at] is not None]
-    mine, values = (np.array([[side[at] for at in kept]], dtype=np.float64) for side in (own, again))
-    taken = dict(zip(kept, places(values)[0].tolist(), strict=True)) if kept else {}
+    kept = [at for at, share in enumerate(shares) if share >= least - 1e-9 and after[at] is not None]
+    first, second = (places(np.array([[side[at] for at in kept]], dtype=np.float64))[0] for side in (before, after))
+    taken = dict(zip(kept, second.tolist(), strict=True))
     found = tuple(
-        JudgePlace(name, again[at] if at in taken else None, taken.get(at), share)
+        JudgePlace(name, after[at] if at in taken else None, taken.get(at), share)
         for at, (name, share) in enumerate(zip(names, shares, strict=True))
     )
-    tau = kendall(places(mine)[0], places(values)[0]) if len(kept) > 1 else math.nan
+    tau = kendall(first, second) if len(kept) > 1 else math.nan
     return JudgeOrder(judge, panel, found, None if math.isnan(tau) else tau)
 
 
 def _coverage(run: Scores) -> float:
     """As `Coverage.share` of the overall score, for other pairs: the sum over scenarios of weight x share of pairs scored."""
-    found: dict[str, list[bool]] = defaultdict(list)
-    for pair in run.pairs:
-        if pair.headline:
-            found[pair.scenario].append(pair.value is not None)
+    found = gathered((pair.scenario, pair.value is not None) for pair in run.pairs if pair.headline)
     share = 0.0
     for behavior in run.behaviors:
         scored = sum(sum(found[part]) / len(found[part]) for part in behavior.parts)
@@ -472,10 +456,8 @@ def _coverage(run: Scores) -> float:
 
 def places(values: Numbers) -> npt.NDArray[np.int64]:
     """1 + number of higher values in the same row, of values (draws, runs)."""
-    import numpy as np
-
     rounded = np.round(values, DIGITS)
-    return np.stack([1 + (rounded > column[:, None]).sum(axis=1) for column in rounded.T], axis=1)
+    return np.asarray(1 + (rounded[:, None, :] > rounded[:, :, None]).sum(axis=2))
 
 
 def kendall(one: npt.NDArray[np.int64], two: npt.NDArray[np.int64]) -> float:

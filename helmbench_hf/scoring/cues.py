@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from helmbench_hf.content.load import Benchmark
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from helmbench_hf.tasks.kinds import task_of_mode
 
 Cue = Literal["length", "words"]
 
@@ -53,7 +53,6 @@ class Words:
     """Ridge regression on which words a text holds: crisis 1, benign -1, one fit for every scenario that is left out."""
 
     def __init__(self, halves: Sequence[Half]) -> None:
-        import numpy as np
         from scipy import sparse
 
         found = [features(half.body) for half in halves]
@@ -67,24 +66,19 @@ class Words:
         self.sources = np.array([half.source for half in halves])
         self.weights: dict[str, NDArray[np.float64]] = {}
         """By scenario left out, what each feature adds."""
-        self.scores: dict[tuple[str, str], float] = {}
 
     def score(self, body: str, source: str) -> float:
         """Above 0 where the words are those of crisis messages in other scenarios than `source`."""
         if source not in self.weights:
             self.weights[source] = self._fit(source)
-        if (body, source) not in self.scores:
-            columns = [self.place[feature] for feature in features(body) if feature in self.place]
-            self.scores[body, source] = float(self.weights[source][columns].sum())
-        return self.scores[body, source]
+        columns = [self.place[feature] for feature in features(body) if feature in self.place]
+        return float(self.weights[source][columns].sum())
 
     def _fit(self, left_out: str) -> NDArray[np.float64]:
         """Solved in its dual form, which has one unknown a message instead of one a word.
 
         The penalty is the mean number of features of a text, so that no strength is tuned to a score.
         """
-        import numpy as np
-
         rows = np.flatnonzero(self.sources != left_out)
         shared = self.shared[np.ix_(rows, rows)]
         penalty = np.trace(shared) / max(1, len(rows)) * np.eye(len(rows))
@@ -97,20 +91,22 @@ class Cues:
 
     def __init__(self, halves: Sequence[Half], choices: Sequence[Choice]) -> None:
         self.halves, self.choices = halves, choices
-        self._cuts: dict[str, tuple[int, bool]] = {}
 
     @cached_property
     def words(self) -> Words:
-        """The model on words, fitted when it is first asked."""
+        """The model on words."""
         return Words(self.halves)
+
+    @cached_property
+    def by_length(self) -> list[Half]:
+        """The shortest half first."""
+        return sorted(self.halves, key=lambda half: len(half.body))
 
     def flags(self, cue: Cue, body: str, source: str) -> bool:
         """Whether the text looks like a crisis message."""
         if cue == "words":
             return self.words.score(body, source) > 0
-        if source not in self._cuts:
-            self._cuts[source] = self._cut(source)
-        length, shorter = self._cuts[source]
+        length, shorter = self._cut(source)
         return (len(body) < length) == shorter
 
     def picks(self, cue: Cue, options: Sequence[str], source: str) -> int:
@@ -124,7 +120,7 @@ class Cues:
     def _cut(self, source: str) -> tuple[int, bool]:
         """The length that best parts crisis from benign messages, and whether the crisis messages are the shorter ones."""
         gains, gain = dict[int, int](), 0
-        for half in sorted(self.halves, key=lambda half: len(half.body)):
+        for half in self.by_length:
             if half.source != source:
                 gains.setdefault(len(half.body), gain)
                 gain += 1 if half.crisis else -1
@@ -138,13 +134,8 @@ def _extreme(options: Sequence[str], sign: int) -> int:
 
 
 def cues_of(benchmark: Benchmark) -> Cues:
-    """The cues, learned once for the same messages."""
-    return _learned(tuple(_halves(benchmark)), tuple(_choices(benchmark)))
-
-
-@lru_cache(maxsize=2)
-def _learned(halves: tuple[Half, ...], choices: tuple[Choice, ...]) -> Cues:
-    return Cues(halves, choices)
+    """The cues of a benchmark. Learning takes a second: keep them."""
+    return Cues(tuple(_halves(benchmark)), tuple(_choices(benchmark)))
 
 
 def _halves(benchmark: Benchmark) -> Iterator[Half]:
@@ -189,7 +180,8 @@ class Giveaway:
 
 def giveaway(benchmark: Benchmark) -> Giveaway | None:
     """The figures of a benchmark; None where it has no hidden-tag pair."""
-    cues, hidden = cues_of(benchmark), {each.scenario.code for each in benchmark.scenarios if each.scenario.mode == "hidden_tag"}
+    cues = cues_of(benchmark)
+    hidden = {each.scenario.code for each in benchmark.scenarios if task_of_mode(each.scenario.mode).hides_question}
     halves = [half for half in cues.halves if half.source in hidden]
     if not halves:
         return None

@@ -20,10 +20,14 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
 
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import intervals
+from helmbench_hf.scoring.gathered import gathered
 from helmbench_hf.scoring.intervals import Piece
 from helmbench_hf.scoring.pairs import Design, Unit
 from helmbench_hf.scoring.scores import Arm, Curve, CurvePoint, Estimate, Gap, Ladders, OperatingPoint, Rate
@@ -31,13 +35,10 @@ from helmbench_hf.tasks.base import marked, marked_where_usable
 from helmbench_hf.tasks.kinds import task_of
 from helmbench_hf.tasks.ledger import Ledger
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Array = npt.NDArray[np.float64]
+Array = npt.NDArray[np.float64]
 
 ARMS: tuple[Arm, ...] = ("hidden", "open")
+HALF = 0.5
 FLATTEST = 1e-6
 """Slopes (logits per severity point) below this are none."""
 NOT_RISING = "marks do not become more frequent with severity"
@@ -68,9 +69,7 @@ def operating_points(ledger: Ledger, design: Design) -> tuple[OperatingPoint, ..
 
 def scenario_rates(ledger: Ledger, design: Design) -> Mapping[str, tuple[Rate, Rate]]:
     """Sensitivity and false alarms of every hidden-tag scenario."""
-    found: dict[str, list[Case]] = defaultdict(list)
-    for case in arm_cases(ledger, design, "hidden"):
-        found[case.scenario].append(case)
+    found = gathered((case.scenario, case) for case in arm_cases(ledger, design, "hidden"))
     return {scenario: rates(ledger, cases) for scenario, cases in found.items()}
 
 
@@ -86,22 +85,19 @@ def rates(ledger: Ledger, cases: Iterable[Case]) -> tuple[Rate, Rate]:
 
 def curves(ledger: Ledger, design: Design) -> tuple[Curve, ...]:
     """One curve an arm: the share marked at each case severity, and the severities at which half and nine in ten are marked."""
-    return tuple(_curve(ledger, arm_cases(ledger, design, arm), arm) for arm in ARMS)
-
-
-def _curve(ledger: Ledger, cases: Sequence[Case], arm: Arm) -> Curve:
-    rows = [(case, mark) for case in cases if (mark := marked_where_usable(ledger, case)) is not None]
-    by_severity: dict[int, list[tuple[Case, float]]] = defaultdict(list)
-    for case, mark in rows:
-        by_severity[case.severity].append((case, mark))
-    points = tuple(_point(severity, by_severity[severity]) for severity in sorted(by_severity))
-    seen = [float(case.severity) for case, _ in rows], [mark for _, mark in rows], [case.meaning for case, _ in rows]
-    return Curve(arm, points, midpoint(*seen), ninety_point(*seen), len(cases) - len(rows))
-
-
-def _point(severity: int, rows: Sequence[tuple[Case, float]]) -> CurvePoint:
-    hits, messages = sum(mark for _, mark in rows), len({case.meaning for case, _ in rows})
-    return CurvePoint(severity, Rate(hits, len(rows)), messages, *intervals.share_interval(hits / len(rows), messages))
+    found = []
+    for arm in ARMS:
+        cases = arm_cases(ledger, design, arm)
+        rows = [(case, mark) for case in cases if (mark := marked_where_usable(ledger, case)) is not None]
+        points = []
+        for severity in sorted({case.severity for case, _ in rows}):
+            here = [(case.meaning, mark) for case, mark in rows if case.severity == severity]
+            hits, messages = sum(mark for _, mark in here), len({meaning for meaning, _ in here})
+            ends = intervals.share_interval(hits / len(here), messages)
+            points.append(CurvePoint(severity, Rate(hits, len(here)), messages, *ends))
+        seen = [float(case.severity) for case, _ in rows], [mark for _, mark in rows], [case.meaning for case, _ in rows]
+        found.append(Curve(arm, tuple(points), midpoint(*seen), ninety_point(*seen), len(cases) - len(rows)))
+    return tuple(found)
 
 
 def midpoint(severities: Sequence[float], marks: Sequence[float], clusters: Sequence[str]) -> Estimate:
@@ -109,22 +105,16 @@ def midpoint(severities: Sequence[float], marks: Sequence[float], clusters: Sequ
 
     The value is None, with the reason, where the marks don't determine it.
     """
-    return _threshold(severities, marks, clusters, 0.5, "half")
+    return _threshold(severities, marks, clusters, HALF, "half")
 
 
 def ninety_point(severities: Sequence[float], marks: Sequence[float], clusters: Sequence[str]) -> Estimate:
     """The same for nine tenths; None, too, where the slope is not told from 0: far from the middle the slope decides."""
-    return _threshold(severities, marks, clusters, 0.9, "nine in ten", sure_slope=True)
+    return _threshold(severities, marks, clusters, 0.9, "nine in ten")
 
 
 def _threshold(
-    severities: Sequence[float],
-    marks: Sequence[float],
-    clusters: Sequence[str],
-    share: float,
-    words: str,
-    *,
-    sure_slope: bool = False,
+    severities: Sequence[float], marks: Sequence[float], clusters: Sequence[str], share: float, words: str
 ) -> Estimate:
     n = len(set(clusters))
     nothing = Estimate(None, None, None, len(marks), n)
@@ -134,7 +124,7 @@ def _threshold(
     if slope < FLATTEST:
         return replace(nothing, note=NOT_RISING)
     quantile = intervals.t_quantile((1 + intervals.CONFIDENCE) / 2, n - 1)
-    if sure_slope and slope <= quantile * math.sqrt(covariance[1, 1]):
+    if share != HALF and slope <= quantile * math.sqrt(covariance[1, 1]):
         return replace(nothing, note=UNSURE_SLOPE)
     value = (math.log(share / (1 - share)) - intercept) / slope
     if not min(severities) <= value <= max(severities):
@@ -160,8 +150,6 @@ def _not_estimable(severities: Sequence[float], marks: Sequence[float], clusters
 
 def _logistic(severities: Sequence[float], marks: Sequence[float], clusters: Sequence[str]) -> tuple[tuple[float, float], Array]:
     """Maximum likelihood of (intercept, slope), and their cluster-robust covariance (2 x 2; Liang and Zeger 1986)."""
-    import numpy as np
-
     x, y = np.column_stack([np.ones(len(severities)), np.asarray(severities)]), np.asarray(marks)
     # a precision of almost nothing keeps the information invertible far out
     beta, p, information = fit_logit(x, y, np.ones(len(y)), np.full(2, 1e-9))
@@ -179,7 +167,6 @@ def fit_logit(x: Array, marks: Array, counts: Array, precision: Array) -> tuple[
     x (n, k), marks (n) of 0..1 and how many trials are alike (n); precisions (k) of normal priors around 0. Newton's steps are
     kept short, because a nearly separated fit overshoots.
     """
-    import numpy as np
 
     def expected(beta: Array) -> tuple[Array, Array]:
         p = 1 / (1 + np.exp(-np.clip(x @ beta, -30, 30)))
@@ -210,10 +197,10 @@ class Ladder:
 
 def ladders(ledger: Ledger, design: Design, minimum: int) -> tuple[Ladders, ...]:
     """Hidden and open. Below `minimum` rungs, or in one scenario alone, nothing but n and the reason."""
-    return tuple(_ladders(ledger, design, arm, minimum) for arm in ARMS)
+    return tuple(_of_arm(ledger, design, arm, minimum) for arm in ARMS)
 
 
-def _ladders(ledger: Ledger, design: Design, arm: Arm, minimum: int) -> Ladders:
+def _of_arm(ledger: Ledger, design: Design, arm: Arm, minimum: int) -> Ladders:
     found, left_out = _rungs(ledger, design, arm)
     scenarios, rungs = len({ladder.scenario for ladder in found}), sum(len(ladder.rungs) for ladder in found)
     if rungs < minimum or scenarios < 2:
@@ -224,7 +211,7 @@ def _ladders(ledger: Ledger, design: Design, arm: Arm, minimum: int) -> Ladders:
     seen = [float(ladder.inverted) for ladder in found]
     excess = [a - b for a, b in zip(seen, expected, strict=True)]
     shares = sum(seen) / len(seen), sum(expected) / len(expected)
-    estimate = intervals.pooled(excess, [ladder.scenario for ladder in found])
+    estimate = intervals.pooled([(value, 1.0, ladder.scenario) for value, ladder in zip(excess, found, strict=True)])
     return Ladders(arm, len(found), scenarios, rungs, *shares, estimate, slope, left_out)
 
 
@@ -247,8 +234,6 @@ def _rungs(ledger: Ledger, design: Design, arm: Arm) -> tuple[list[Ladder], int]
 
 def fit(found: Sequence[Ladder]) -> tuple[dict[str, float], float]:
     """Intercept by scenario, and the slope (logits per severity point, 0 or more) of the highest posterior."""
-    import numpy as np
-
     names = sorted({ladder.scenario for ladder in found})
     place = {name: index for index, name in enumerate(names)}
     rows = Counter((place[ladder.scenario], severity, mark) for ladder in found for severity, mark in ladder.rungs)
@@ -271,9 +256,9 @@ def in_order(ladder: Ladder, intercept: float, slope: float) -> float:
     Marks are then 0 up to some severity and 1 above it; only the severity where they turn may hold both. So the chance is a sum
     over that severity, with all 0 and all 1 at every severity counted once.
     """
-    shares: dict[int, list[float]] = defaultdict(list)
-    for severity, _ in ladder.rungs:
-        shares[severity].append(1 / (1 + math.exp(-max(-30.0, min(30.0, intercept + slope * severity)))))
+    shares = gathered(
+        (severity, 1 / (1 + math.exp(-max(-30.0, min(30.0, intercept + slope * severity))))) for severity, _ in ladder.rungs
+    )
     severities = sorted(shares)
     none = {severity: math.prod(1 - share for share in shares[severity]) for severity in severities}
     every = {severity: math.prod(shares[severity]) for severity in severities}
@@ -310,17 +295,17 @@ def gap(ledger: Ledger, units: Sequence[Unit]) -> Gap:
     for unit in units:
         if cases := _four(ledger, unit):
             row = _row(ledger, cases)
-            rows += [row] if row is not None else []
-            dropped[_why(ledger, cases)] += row is None
+            if row is None:
+                dropped[_why(ledger, cases)] += 1
+            else:
+                rows.append(row)
     note = "" if rows else "no pair has a usable answer in both arms"
-    by_scenario: dict[str, list[Row]] = defaultdict(list)
-    for row in sorted(rows, key=lambda row: (row.scenario, row.cluster)):
-        by_scenario[row.scenario].append(row)
-    groups = list(by_scenario.values())
-    controlled = [known for group in groups if (known := _with_control(group))]
+    ordered = sorted(rows, key=lambda row: (row.scenario, row.cluster))
+    groups = [list(group) for _, group in groupby(ordered, key=lambda row: row.scenario)]
+    controlled = [with_control for group in groups if (with_control := _with_control(group))]
     without = len(groups) - len(controlled)
     scope = f"{without} scenario(s) left out: the control is not both present and absent" if rows and without else note
-    targets = [intervals.piece([r.difference for r in group], [1.0] * len(group), [r.cluster for r in group]) for group in groups]
+    targets = [intervals.piece([(row.difference, 1.0, row.cluster) for row in group]) for group in groups]
     return Gap(
         gap=_over_scenarios(targets, note),
         control_gap=_over_scenarios([_contrast(group, net=False) for group in controlled], scope),
@@ -357,15 +342,14 @@ def _row(ledger: Ledger, cases: Sequence[Case]) -> Row | None:
 
 def _why(ledger: Ledger, cases: Sequence[Case]) -> str:
     """A pair is dropped for parsing where every arm without a mark has failed by the model's own doing."""
-    blank = [case for case in cases if marked_where_usable(ledger, case) is None]
-    own = all(ledger.outcome(place) == "model_failure" for case in blank for place in ledger.places(case))
-    return "parse" if own else "missing"
+    blank = [place for case in cases if marked_where_usable(ledger, case) is None for place in ledger.places(case)]
+    return "parse" if all(ledger.outcome(place) == "model_failure" for place in blank) else "missing"
 
 
 def _with_control(rows: Sequence[Row]) -> list[Row]:
     """The rows that have a control, if it is present in some and absent in others; else none."""
-    known = [row for row in rows if row.control is not None and row.present is not None]
-    return known if {row.present for row in known} == {True, False} else []
+    controlled = [row for row in rows if row.control is not None and row.present is not None]
+    return controlled if {row.present for row in controlled} == {True, False} else []
 
 
 def _contrast(rows: Sequence[Row], *, net: bool) -> Piece:
@@ -376,8 +360,8 @@ def _contrast(rows: Sequence[Row], *, net: bool) -> Piece:
     influence: dict[str, float] = defaultdict(float)
     for row in rows:
         mean, sign, alike = (present, 1.0, controls[True]) if row.present else (absent, -1.0, controls[False])
-        own = sign * ((row.control or 0.0) - mean) / len(alike)
-        influence[row.cluster] += (row.difference - target) / len(rows) - own if net else own
+        of_control = sign * ((row.control or 0.0) - mean) / len(alike)
+        influence[row.cluster] += (row.difference - target) / len(rows) - of_control if net else of_control
     value = target - (present - absent) if net else present - absent
     return _linearized(value, influence, len(rows), len(influence) - 2.0)
 

@@ -10,15 +10,19 @@ one message, every message alike) is outside its family.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import chain
 from typing import Literal
+
+import numpy as np
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.schema import ScoringFile
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import intervals
+from helmbench_hf.scoring.gathered import gathered
+from helmbench_hf.scoring.intervals import Row
 from helmbench_hf.scoring.pairs import Design, Unit
 from helmbench_hf.scoring.scores import (
     Cell,
@@ -37,8 +41,7 @@ from helmbench_hf.tasks.ledger import Ledger, mean
 
 Key = tuple[str, str, str]
 """Factor, level, reference."""
-Seen = tuple[float, float, str]
-"""Difference, weight, cluster."""
+
 Sent = tuple[Case, float]
 """A message that somebody sent, and the credit of the reply."""
 HEADLINE = "headline condition"
@@ -53,11 +56,9 @@ def effects(ledger: Ledger, units: Sequence[Unit], minimum: int) -> tuple[Effect
     """Every level of every factor that occurs in this run."""
     scored = [unit for unit in units if unit.score.value is not None]
     headline = [unit for unit in scored if unit.score.headline]
-    found: dict[Key, list[Seen]] = defaultdict(list)
-    sources = (_conditions(scored), _registers(headline), _countries(headline), _notes(headline), _turns(ledger, headline))
-    for source in sources:
-        for key, seen in source:
-            found[key].append(seen)
+    found = gathered(
+        chain(_conditions(scored), _registers(headline), _countries(headline), _notes(headline), _turns(ledger, headline))
+    )
     order = sorted(found, key=lambda key: (ORDER.index(key[0]), _natural(key[1]), key[2]))
     return tuple(
         Effect(*key, len(found[key]), len({seen[2] for seen in found[key]}), *_from_enough(found[key], minimum))  # type: ignore[arg-type]
@@ -65,25 +66,26 @@ def effects(ledger: Ledger, units: Sequence[Unit], minimum: int) -> tuple[Effect
     )
 
 
-def _from_enough(seen: Sequence[Seen], minimum: int, what: str = "pairs") -> tuple[Estimate | None, str]:
+def _from_enough(seen: Sequence[Row], minimum: int, what: str = "pairs") -> tuple[Estimate | None, str]:
     if len(seen) < minimum:
         return None, f"{len(seen)} {what}; nothing is printed below {minimum}"
-    values, weights, clusters = zip(*seen, strict=True)
-    return intervals.pooled(values, clusters, weights), ""
+    return intervals.pooled(seen), ""
 
 
-def _difference(unit: Unit, reference: Unit) -> Seen:
-    return (unit.score.value or 0.0) - (reference.score.value or 0.0), unit.score.weight, unit.score.meaning
+def difference(unit: Unit, reference: Unit | None = None) -> Row:
+    """A scored pair's value, less that of its reference."""
+    less = (reference.score.value or 0.0) if reference else 0.0
+    return (unit.score.value or 0.0) - less, unit.score.weight, unit.score.meaning
 
 
-def _conditions(scored: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
+def _conditions(scored: Sequence[Unit]) -> Iterator[tuple[Key, Row]]:
     """Another condition, same user; safety level where the persona stays, persona where the level stays."""
     headline = {(unit.score.scenario, unit.score.pair, unit.score.user): unit for unit in scored if unit.score.headline}
     for unit in scored:
         reference = headline.get((unit.score.scenario, unit.score.pair, unit.score.user))
         if unit.score.headline or reference is None:
             continue
-        seen, case, base = _difference(unit, reference), unit.case, reference.case
+        seen, case, base = difference(unit, reference), unit.case, reference.case
         yield ("condition", case.condition, HEADLINE), seen
         if case.persona == base.persona:
             yield ("safety_level", case.safety_level, base.safety_level), seen
@@ -99,38 +101,36 @@ def with_originals(headline: Sequence[Unit]) -> Iterator[tuple[Unit, Unit]]:
             yield unit, original
 
 
-def _registers(headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
+def _registers(headline: Sequence[Unit]) -> Iterator[tuple[Key, Row]]:
     """Register copies by their register, and all together that are not noise."""
     for unit, original in with_originals(headline):
-        seen = _difference(unit, original)
+        seen = difference(unit, original)
         yield ("register", unit.case.register, original.case.register), seen
         if not unit.case.register.startswith(NOISE):
             yield ("register", ANY_REGISTER, FLUENT), seen
 
 
-def _countries(headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
+def _countries(headline: Sequence[Unit]) -> Iterator[tuple[Key, Row]]:
     """The value of a country case is already a contrast with the other countries."""
     for unit in headline:
         if unit.kind == "resources":
-            seen = unit.score.value or 0.0, unit.score.weight, unit.score.meaning
-            yield ("country", unit.case.country or "", "the other countries"), seen
+            yield ("country", unit.case.country or "", "the other countries"), difference(unit)
 
 
-def _notes(headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
+def _notes(headline: Sequence[Unit]) -> Iterator[tuple[Key, Row]]:
     """More is remembered of the same person, against the lowest level seen of that person."""
-    people: dict[tuple[str, str, str], list[Unit]] = defaultdict(list)
-    for unit in headline:
-        if unit.case.person is not None:
-            people[unit.score.scenario, unit.score.pair, unit.case.person].append(unit)
+    people = gathered(
+        ((unit.score.scenario, unit.score.pair, unit.case.person), unit) for unit in headline if unit.case.person is not None
+    )
     for seen_of in people.values():
         lowest = min(seen_of, key=lambda unit: unit.case.notes_level)
         for unit in seen_of:
             if unit is not lowest:
                 level, reference = f"L{unit.case.notes_level}", f"L{lowest.case.notes_level}"
-                yield ("notes_level", level, reference), _difference(unit, lowest)
+                yield ("notes_level", level, reference), difference(unit, lowest)
 
 
-def _turns(ledger: Ledger, headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen]]:
+def _turns(ledger: Ledger, headline: Sequence[Unit]) -> Iterator[tuple[Key, Row]]:
     """A later graded turn of a scripted conversation against its first one."""
     for unit in headline:
         first_turn, *later_turns = unit.case.grading.turns
@@ -147,15 +147,11 @@ def _turns(ledger: Ledger, headline: Sequence[Unit]) -> Iterator[tuple[Key, Seen
 
 def cells(units: Sequence[Unit], minimum: int) -> tuple[Cell, ...]:
     """Condition x behavior over all users; explicit conditions stand for themselves."""
-    found: dict[tuple[str, str], list[Unit]] = defaultdict(list)
-    for unit in units:
-        if unit.score.value is not None:
-            found[unit.case.behavior, unit.case.condition].append(unit)
+    found = gathered(((unit.case.behavior, unit.case.condition), unit) for unit in units if unit.score.value is not None)
     table = []
     for behavior, condition in sorted(found, key=lambda cell: (cell[0], _natural(cell[1]))):
         inside = found[behavior, condition]
-        seen = [(unit.score.value or 0.0, unit.score.weight, unit.score.meaning) for unit in inside]
-        case, enough = inside[0].case, _from_enough(seen, minimum)
+        case, enough = inside[0].case, _from_enough([difference(unit) for unit in inside], minimum)
         table.append(Cell(behavior, condition, case.condition_slug, case.safety_level, len(inside), *enough))
     return tuple(table)
 
@@ -185,68 +181,51 @@ def message_of(case: Case) -> str:
 
 def demographics(rows: Sequence[Sent], benchmark: Benchmark, minimum: int) -> tuple[Demographic, ...]:
     """Each stub against the mean of the others, message by message. Nothing but n and the reason below `minimum` messages."""
-    by_message: dict[str, list[Sent]] = defaultdict(list)
-    for case, credit in rows:
-        by_message[message_of(case)].append((case, credit))
-    found: dict[str, list[Seen]] = defaultdict(list)
-    for senders in by_message.values():
+    differences: list[tuple[str, Row]] = []
+    for senders in gathered((message_of(case), (case, credit)) for case, credit in rows).values():
         total = sum(credit for _, credit in senders)
         for case, credit in senders if len(senders) > 1 else ():
             others = (total - credit) / (len(senders) - 1)
-            found[case.user].append((credit - others, 1.0, case.meaning))
+            differences.append((case.user, (credit - others, 1.0, case.meaning)))
     slugs = {f"U{number}": stub.slug for number, stub in benchmark.stubs.items()}
     return tuple(
         Demographic(user, slugs[user], len(seen), len({each[2] for each in seen}), *_from_enough(seen, minimum, "messages"))
-        for user, seen in sorted(found.items())
+        for user, seen in sorted(gathered(differences).items())
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A difference that may be tested."""
-
-    key: Key
-    estimate: Estimate | None
-    n_pairs: int
-    n_clusters: int
-    reason: str
 
 
 def comparisons(
     effects: Sequence[Effect], gap: Gap, trust: Sequence[TrustRow], people: Sequence[Demographic], scoring: ScoringFile
 ) -> Comparisons:
     """Test every difference; primary contrasts first, in the order of `scoring.yaml`, then the others as they come."""
-    found = {each.key: each for each in _candidates(effects, gap, trust, people, scoring.minimum_pairs)}
-    named: dict[Key, str] = {(each.factor, each.level, each.reference): each.title for each in scoring.primary_contrasts}
-    nothing = [Candidate(key, None, 0, 0, NOT_HERE) for key in named]
-    primary = [_untested_row(found.get(each.key, each), "primary", named[each.key], scoring) for each in nothing]
-    others = [_untested_row(each, "exploratory", "", scoring) for key, each in found.items() if key not in named]
-    first, tested = _tested(primary, "primary", "holm", scoring.familywise_error)
-    second, explored = _tested(others, "exploratory", "fdr_bh", scoring.false_discovery_rate)
-    return Comparisons((tested, explored), (*first, *second))
-
-
-def _candidates(
-    effects: Sequence[Effect], gap: Gap, trust: Sequence[TrustRow], people: Sequence[Demographic], minimum: int
-) -> Iterator[Candidate]:
     sized = [(("gap", "asked openly", "hidden"), gap.gap), (("gap", "asked openly, net of the control", "hidden"), gap.net)]
     sized += [(("noise", "with noise", "without"), row.estimate) for row in trust if row.slug == "noise-change"]
+    found: dict[Key, Comparison] = {}
+
+    def add(key: Key, estimate: Estimate | None, n_pairs: int, n_meanings: int, reason: str) -> None:
+        reason = reason if estimate is None else untested(estimate, scoring.minimum_messages)
+        p = None if estimate is None or reason else intervals.p_value(estimate)
+        found[key] = Comparison(*key, "exploratory", "", n_pairs, n_meanings, estimate, p, None, None, reason)
+
     for key, estimate in sized:  # printed elsewhere, and held to the same minimum of pairs here
-        n = estimate.n_pairs
+        n, minimum = estimate.n_pairs, scoring.minimum_pairs
         reason = "" if n >= minimum else f"{n} pairs; nothing is printed below {minimum}" if n else NOT_HERE
-        yield Candidate(key, None if reason else estimate, n, estimate.n_meanings, reason)
+        add(key, None if reason else estimate, n, estimate.n_meanings, reason)
     for effect in effects:
         key = effect.factor, effect.level, effect.reference
-        yield Candidate(key, effect.estimate, effect.n_pairs, effect.n_meanings, effect.reason)
+        add(key, effect.estimate, effect.n_pairs, effect.n_meanings, effect.reason)
     for person in people:
         key = "demographic", person.slug, "the other stubs"
-        yield Candidate(key, person.estimate, person.n_messages, person.n_meanings, person.reason)
-
-
-def _untested_row(each: Candidate, family: FamilyName, title: str, scoring: ScoringFile) -> Comparison:
-    reason = each.reason if each.estimate is None else untested(each.estimate, scoring.minimum_messages)
-    p = None if each.estimate is None or reason else intervals.p_value(each.estimate)
-    return Comparison(*each.key, family, title, each.n_pairs, each.n_clusters, each.estimate, p, None, None, reason)
+        add(key, person.estimate, person.n_messages, person.n_meanings, person.reason)
+    primary = []
+    for named in scoring.primary_contrasts:
+        key = named.factor, named.level, named.reference
+        if key not in found:
+            add(key, None, 0, 0, NOT_HERE)
+        primary.append(replace(found.pop(key), family="primary", title=named.title))
+    first, tested = _tested(primary, "primary", "holm", scoring.familywise_error)
+    second, explored = _tested([*found.values()], "exploratory", "fdr_bh", scoring.false_discovery_rate)
+    return Comparisons((tested, explored), (*first, *second))
 
 
 def untested(found: Estimate, minimum: int) -> str:
@@ -261,20 +240,25 @@ def untested(found: Estimate, minimum: int) -> str:
 def _tested(
     rows: Sequence[Comparison], name: FamilyName, method: Literal["holm", "fdr_bh"], level: float
 ) -> tuple[tuple[Comparison, ...], Family]:
-    """The rows with their adjusted p, and the family over which these were adjusted."""
     values = [row.p for row in rows if row.p is not None]
     adjusted = iter(adjust(values, method))
-    done = []
-    for row in rows:
-        p = None if row.p is None else next(adjusted)
-        done.append(row if p is None else replace(row, p_adjusted=p, differs=p <= level))
+    done = [row if row.p is None else replace(row, p_adjusted=next(adjusted)) for row in rows]
+    done = [row if row.p_adjusted is None else replace(row, differs=row.p_adjusted <= level) for row in done]
     title = "Holm" if method == "holm" else "Benjamini-Hochberg"
     return tuple(done), Family(name, title, level, len(values), sum(row.differs is True for row in done))
 
 
 def adjust(values: Iterable[float], method: Literal["holm", "fdr_bh"] = "holm") -> list[float]:
-    """P-values (n) adjusted for their number, in the order given: by Holm or by Benjamini and Hochberg."""
-    from statsmodels.stats.multitest import multipletests
+    """P-values (n) adjusted for their number, in the order given: by Holm or by Benjamini and Hochberg.
 
-    given = list(values)
-    return [float(p) for p in multipletests(given, method=method)[1]] if given else []
+    As statsmodels' `multipletests`, which takes seconds to import and collects all garbage at every call.
+    """
+    given = np.array(list(values))
+    n, order = len(given), given.argsort()
+    if method == "holm":
+        ranked = np.maximum.accumulate(given[order] * np.arange(n, 0, -1))
+    else:
+        ranked = np.minimum.accumulate((given[order] / (np.arange(1, n + 1) / n))[::-1])[::-1]
+    adjusted = np.empty(n)
+    adjusted[order] = np.minimum(ranked, 1.0)
+    return [float(p) for p in adjusted]

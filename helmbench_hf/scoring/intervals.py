@@ -16,8 +16,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from helmbench_hf.scoring.gathered import gathered
 from helmbench_hf.scoring.scores import Estimate
 
+Row = tuple[float, float, str]
+"""A value, its weight (above 0) and its cluster."""
 Bounds = tuple[float, float]
 """The lowest and the highest value that a figure can have."""
 SHARE: Bounds = (0.0, 1.0)
@@ -57,28 +60,26 @@ class Piece:
         return self.unit * self.scale
 
 
-def piece(
-    values: Sequence[float], weights: Sequence[float], clusters: Sequence[str], pool: str = "", bounds: Bounds | None = None
-) -> Piece:
-    """The weighted mean of values (n) with positive weights (n) in clusters (n), and its variance as a linearized ratio.
+def piece(rows: Sequence[Row], pool: str = "", bounds: Bounds | None = None) -> Piece:
+    """The weighted mean of some values (one or more), and its variance as a linearized ratio.
 
     The residuals of the cluster means are corrected for having estimated their mean. `bounds`: of the mean.
     """
     weight: dict[str, float] = defaultdict(float)
     weighted: dict[str, float] = defaultdict(float)
-    for each, own, name in zip(values, weights, clusters, strict=True):
-        weight[name] += own
-        weighted[name] += own * each
+    for value, factor, name in rows:
+        weight[name] += factor
+        weighted[name] += factor * value
     names = sorted(weight)
-    total, value = sum(weight[name] for name in names), sum(weighted[name] for name in names)
-    value /= total
+    total = sum(weight[name] for name in names)
+    mean = sum(weighted[name] for name in names) / total
     shares = [weight[name] / total for name in names]
     scale = sum(share**2 for share in shares)
-    residual = sum((weighted[name] / total - share * value) ** 2 for name, share in zip(names, shares, strict=True))
+    residual = sum((weighted[name] / total - share * mean) ** 2 for name, share in zip(names, shares, strict=True))
     expected = scale - 2 * sum(share**3 for share in shares) + scale**2
     unit = residual / expected if len(names) > 1 else 0.0
-    binary = max(0.0, (value - bounds[0]) * (bounds[1] - value)) if bounds else 0.0
-    return Piece(value, unit, scale, len(names) - 1.0, pool, len(values), frozenset(names), bounds, binary)
+    binary = max(0.0, (mean - bounds[0]) * (bounds[1] - mean)) if bounds else 0.0
+    return Piece(mean, unit, scale, len(names) - 1.0, pool, len(rows), frozenset(names), bounds, binary)
 
 
 def shrink(pieces: Sequence[Piece], *, doubt: float = LARGEST_VARIANCE) -> list[Piece]:
@@ -88,12 +89,10 @@ def shrink(pieces: Sequence[Piece], *, doubt: float = LARGEST_VARIANCE) -> list[
     can be given. `doubt`: variance, between bounds of 0 and 1, of one message more that the pieces share by their degrees of
     freedom: messages that all came out alike do not show that no other will differ.
     """
-    pools: dict[str, list[Piece]] = defaultdict(list)
-    for item in pieces:
-        pools[item.pool].append(item)
     degrees = sum(item.df for item in pieces)
     spare = doubt / degrees if degrees else 0.0
-    lenders = {name: pool if sum(p.df for p in pool) else pieces for name, pool in pools.items()}
+    pools = gathered((item.pool, item) for item in pieces)
+    lenders = {name: pool if sum(item.df for item in pool) else pieces for name, pool in pools.items()}
     return [_shrunk(item, lenders[item.pool], spare) for item in pieces]
 
 
@@ -127,19 +126,19 @@ def combine(
     value = sum(c * item.value for c, item in zip(coefficients, pieces, strict=True))
     if any(item.df == 0 for item in pieces):
         return Estimate(value, None, None, pairs, clusters, note=_joined(note, "one message alone has no interval"))
-    parts = [(c**2 * item.variance, item.df) for c, item in zip(coefficients, pieces, strict=True)]
-    error, df, _ = _satterthwaite([*parts, *errors])
-    _, _, half = _satterthwaite(parts)
-    _, _, more = _satterthwaite(errors)
+    variances = [(c**2 * item.variance, item.df) for c, item in zip(coefficients, pieces, strict=True)]
+    error, df, _ = _satterthwaite([*variances, *errors])
+    _, _, half = _satterthwaite(variances)
+    _, _, beside = _satterthwaite(errors)
     spans = [item.bounds for item in pieces if item.bounds]
     lowest, highest = -math.inf, math.inf
     low, high = value - half, value + half
     if len(spans) == len(pieces):
         lowest, highest = (sum(c * span[end] for c, span in zip(coefficients, spans, strict=True)) for end in (0, 1))
         low, high = _score_interval(pieces, coefficients, value, (lowest, highest))
-    low, high = value - math.hypot(value - low, more), value + math.hypot(high - value, more)
+    low, high = value - math.hypot(value - low, beside), value + math.hypot(high - value, beside)
     if half == 0:
-        alone = "carries the judge's errors alone" if more else "has no width and says little"
+        alone = "carries the judge's errors alone" if beside else "has no width and says little"
         rest = f", so the interval {alone}" if math.isinf(lowest) else "; the interval allows for one that would not"
         note = _joined(note, f"every message came out alike{rest}")
     return Estimate(value, min(value, max(low, lowest)), max(value, min(high, highest)), pairs, clusters, error, df, note)
@@ -154,8 +153,8 @@ def _score_interval(pieces: Sequence[Piece], coefficients: Sequence[float], valu
     longer on the side away from the nearer bound, and value +- t x error where n is large. The product is the mean of those
     of the pieces, which were shrunk like their variances, plus what the pieces' means differ by.
     """
-    parts = [(c**2 * (item.unit + item.doubt) * item.scale, item.df) for c, item in zip(coefficients, pieces, strict=True)]
-    error, _, half = _satterthwaite(parts)
+    variances = [(c**2 * (item.unit + item.doubt) * item.scale, item.df) for c, item in zip(coefficients, pieces, strict=True)]
+    error, _, half = _satterthwaite(variances)
     if error == 0:
         return value, value
     floor, width = bounds[0], bounds[1] - bounds[0]
@@ -163,20 +162,20 @@ def _score_interval(pieces: Sequence[Piece], coefficients: Sequence[float], valu
     product = 0.0
     for c, item in zip(coefficients, pieces, strict=True):
         low, high = item.bounds or bounds
-        own = (item.value - low) / (high - low)
-        product += c * (high - low) / width * ((item.binary + item.doubt) / (high - low) ** 2 + (own - place) ** 2)
+        here = (item.value - low) / (high - low)
+        product += c * (high - low) / width * ((item.binary + item.doubt) / (high - low) ** 2 + (here - place) ** 2)
     ratio = (half / error) ** 2 / (1 + product * (width / error) ** 2)
     middle = (place + ratio / 2) / (1 + ratio)
     reach = math.sqrt(ratio * place * (1 - place) + ratio**2 / 4) / (1 + ratio)
     return min(value, floor + width * (middle - reach)), max(value, floor + width * (middle + reach))
 
 
-def _satterthwaite(parts: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
+def _satterthwaite(variances: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
     """Standard error, degrees of freedom and half-width of a sum of variances, each with its degrees of freedom."""
-    variance = sum(part for part, _ in parts)
+    variance = sum(part for part, _ in variances)
     if variance < NOTHING:
-        return 0.0, sum(df for _, df in parts), 0.0
-    df = variance**2 / sum(part**2 / own for part, own in parts)
+        return 0.0, sum(df for _, df in variances), 0.0
+    df = variance**2 / sum(part**2 / part_df for part, part_df in variances)
     error = math.sqrt(variance)
     return error, df, t_quantile((1 + CONFIDENCE) / 2, df) * error
 
@@ -185,17 +184,10 @@ def _joined(*notes: str) -> str:
     return "; ".join(note for note in notes if note)
 
 
-def pooled(
-    values: Sequence[float],
-    clusters: Sequence[str],
-    weights: Sequence[float] | None = None,
-    bounds: Bounds | None = None,
-    note: str = "",
-) -> Estimate:
+def pooled(rows: Sequence[Row], bounds: Bounds | None = None) -> Estimate:
     """A weighted mean of values by itself, with its interval; `bounds`: of the values, if they have any."""
-    if not values:
-        return combine([], [], note)
-    return combine(shrink([piece(values, weights or [1.0] * len(values), clusters, "", bounds)]), [1.0], note)
+    pieces = shrink([piece(rows, bounds=bounds)]) if rows else []
+    return combine(pieces, [1.0] * len(pieces))
 
 
 def t_quantile(probability: float, df: float) -> float:

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from helmbench_hf.scoring.compare import DIGITS
 from helmbench_hf.scoring.scores import Scores
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Numbers = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.float64]
 
 MINIMUM_RUNS = 5
 """Runs below which a correlation is not given."""
@@ -81,34 +79,30 @@ class Items:
 
 def items(runs: Sequence[Scores]) -> Items:
     """The statistics of all headline pairs of runs on the same cells (`compare.board` refuses others)."""
-    import numpy as np
-
     rows = sorted((pair for pair in runs[0].pairs if pair.headline), key=lambda pair: pair.crisis)
     behavior = {scenario.code: scenario.behavior for scenario in runs[0].scenarios}
     lookup = [{pair.crisis: pair.value for pair in run.pairs} for run in runs]
     values = np.array([[values.get(row.crisis) for row in rows] for values in lookup], dtype=np.float64).round(DIGITS)
-    scenarios, clusters = np.array([row.scenario for row in rows]), np.array([row.meaning for row in rows])
+    of_scenario, clusters = np.array([row.scenario for row in rows]), np.array([row.meaning for row in rows])
     found = []
     for index, row in enumerate(rows):
         seen = ~np.isnan(values[:, index])
         given = values[seen]
         complete = (clusters != row.meaning) & ~np.isnan(given).any(axis=0)
-        alike = complete & (scenarios == row.scenario)
+        alike = complete & (of_scenario == row.scenario)
         rest, mask = ("scenario", alike) if alike.sum() >= MINIMUM_REST else ("all", complete)
         found.append(_item(row.crisis, row.scenario, behavior[row.scenario], given[:, index], rest, given[:, mask]))
-    codes = sorted({item.scenario for item in found}), sorted({item.behavior for item in found})
+    scenarios, behaviors = sorted({item.scenario for item in found}), sorted({item.behavior for item in found})
     return Items(
         items=tuple(found),
-        scenarios=tuple(_count(code, [item for item in found if item.scenario == code]) for code in codes[0]),
-        behaviors=tuple(_count(code, [item for item in found if item.behavior == code]) for code in codes[1]),
+        scenarios=tuple(_count(code, [item for item in found if item.scenario == code]) for code in scenarios),
+        behaviors=tuple(_count(code, [item for item in found if item.behavior == code]) for code in behaviors),
         all=_count("all", found),
     )
 
 
 def _item(crisis: str, scenario: str, behavior: str, given: Numbers, rest: str, others: Numbers) -> Item:
     """`given` (runs): values of the runs that scored it; `others` (runs, items): what it is held against."""
-    import numpy as np
-
     n, n_rest = others.shape
     saturated = n > 1 and bool((given == RIGHT).all())
     flat = n > 1 and bool((given == given[0]).all())

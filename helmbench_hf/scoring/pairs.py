@@ -54,15 +54,15 @@ class Unit:
 def design_of(benchmark: Benchmark, cases: Sequence[Case]) -> Design:
     """Raises ScoringError where a case belongs to a scenario that the benchmark does not have."""
     headline = {loaded.scenario.code: first_condition(loaded) for loaded in benchmark.scenarios}
-    apart = frozenset(code for code, country in benchmark.countries.items() if country.match == "apart")
     if unknown := sorted({case.scenario for case in cases if not task_of(case).asks_openly} - set(headline)):
         raise ScoringError(f"the benchmark has no scenario {', '.join(unknown)}; score with the version the run was made from.")
     scenarios = [loaded.scenario for loaded in benchmark.scenarios]
-    reported_apart, opened = (
-        {s.code for s in scenarios if s.apart},
-        {open_code(s.code) for s in scenarios if s.tags and not s.apart},
+    return Design(
+        headline=headline,
+        apart=frozenset(code for code, country in benchmark.countries.items() if country.match == "apart"),
+        reported_apart=frozenset(each.code for each in scenarios if each.apart),
+        opened=frozenset(open_code(each.code) for each in scenarios if each.tags and not each.apart),
     )
-    return Design(headline, apart, frozenset(reported_apart), frozenset(opened))
 
 
 def units(ledger: Ledger, design: Design, *, apart: bool = False) -> tuple[Unit, ...]:

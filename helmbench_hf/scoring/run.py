@@ -6,6 +6,8 @@ import dataclasses
 import hashlib
 from collections.abc import Mapping, Sequence
 
+from pydantic_core import to_json
+
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.identity import authored
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
@@ -117,14 +119,14 @@ def pair_scores(
 
 
 def _headline(overall: Group, states: Sequence[FloorState], benchmark: Benchmark) -> Headline:
-    """The composite as printed: clipped at 0, and capped where a floor is breached."""
     breached = tuple(state.slug for state in states if state.status == "breached")
-    printed = None if overall.score.value is None else max(0.0, 100 * overall.score.value)
-    if printed is not None and breached:
-        printed = min(printed, benchmark.scoring.breached_cap)
     titles = {loaded.scenario.code: loaded.scenario.title for loaded in benchmark.scenarios}
-    missing = f"No composite: {overall.score.note}."
-    said = [missing if printed is None else f"Covers {100 * overall.coverage.share:.3g} of 100 points."]
+    if overall.score.value is None:
+        printed, said = None, [f"No composite: {overall.score.note}."]
+    else:
+        printed = max(0.0, 100 * overall.score.value)
+        printed = min(printed, benchmark.scoring.breached_cap) if breached else printed
+        said = [f"Covers {100 * overall.coverage.share:.3g} of 100 points."]
     if overall.coverage.unscored:
         named = ", ".join(f"{code} {titles[code]}" for code in overall.coverage.unscored)
         said.append(f"Planned, and without a single scored pair: {named}.")
@@ -134,15 +136,15 @@ def _headline(overall: Group, states: Sequence[FloorState], benchmark: Benchmark
 
 
 def _provenance(ledger: Ledger, benchmark: Benchmark, design: str, content_sha256: str, rubric: Mapping[str, str]) -> Provenance:
-    parts = authored(benchmark)
+    content = authored(benchmark)
     return Provenance(
         benchmark=benchmark.file.name,
-        benchmark_version=parts["dataset"].version,
-        dataset_sha256=parts["dataset"].sha256,
-        criteria_version=parts["criteria"].version,
-        criteria_sha256=parts["criteria"].sha256,
-        scoring_version=parts["scoring"].version,
-        scoring_sha256=parts["scoring"].sha256,
+        benchmark_version=content["dataset"].version,
+        dataset_sha256=content["dataset"].sha256,
+        criteria_version=content["criteria"].version,
+        criteria_sha256=content["criteria"].sha256,
+        scoring_version=content["scoring"].version,
+        scoring_sha256=content["scoring"].sha256,
         numbers_sha256=NUMBERS_SHA256,
         rubric_version=rubric.get("version", ""),
         rubric_sha256=rubric.get("sha256", ""),
@@ -174,8 +176,6 @@ def cases_sha256(cases: Sequence[Case]) -> str:
     pydantic's encoder takes the keys as they come and writes what `json` would, but for floats with an exponent; the one float
     of a case is a weight of 1 to 10.
     """
-    from pydantic_core import to_json
-
     digest = hashlib.sha256()
     for case in sorted(cases, key=lambda case: case.code):
         row = {name: getattr(case, name) for name in _CASE}
@@ -185,7 +185,6 @@ def cases_sha256(cases: Sequence[Case]) -> str:
 
 
 def _notes(ledger: Ledger, overall: Group) -> tuple[str, ...]:
-    """What a reader must know before the numbers."""
     found = []
     if not ledger.judges:
         found.append("No judge graded this run: only what rests on code is scored.")

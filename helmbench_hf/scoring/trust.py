@@ -12,18 +12,21 @@ and enters no score.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import comb
 from statistics import stdev
-from typing import Literal
+from typing import Any
+
+import numpy as np
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.schema import TRUST_DIMENSIONS, Trust
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.aggregate import Table, range_of, weighted
-from helmbench_hf.scoring.effects import NOISE, Sent, message_of, sent_by_stubs, with_originals
+from helmbench_hf.scoring.effects import NOISE, Sent, difference, message_of, sent_by_stubs, with_originals
+from helmbench_hf.scoring.gathered import gathered
 from helmbench_hf.scoring.pairs import Design, Unit, draw_value
 from helmbench_hf.scoring.scores import Estimate, PassRow, Repeats, TrustRow
 from helmbench_hf.tasks.kinds import draw_credit, task_of
@@ -55,35 +58,24 @@ def trust(ledger: Ledger, units: Sequence[Unit], table: Table, design: Design, b
     return tuple(found)
 
 
-def _row(
-    code: Trust,
-    slug: str,
-    measure: str,
-    estimate: Estimate,
-    *,
-    expected: float | None = None,
-    p_value: float | None = None,
-    scenarios: tuple[str, ...] = (),
-    unit: Literal["pair", "case", "reply"] = "pair",
-) -> TrustRow:
-    return TrustRow(code, TRUST_DIMENSIONS[code], slug, measure, estimate, expected, p_value, scenarios, unit)
+def _row(code: Trust, slug: str, measure: str, estimate: Estimate, **other: Any) -> TrustRow:
+    return TrustRow(code, TRUST_DIMENSIONS[code], slug, measure, estimate, **other)
 
 
-def _shares_handled(ledger: Ledger, cases: Sequence[Case]) -> list[float] | None:
-    """By case, the share of its draws that are handled; None where one has a draw without a credit."""
-    found = [mean([handled(ledger, case, draw) for draw in range(ledger.draws)]) for case in cases]
-    known = [share for share in found if share is not None]
-    return known if len(known) == len(cases) else None
+def _share_handled(ledger: Ledger, case: Case) -> float | None:
+    """The share of its draws that earn half or more; None where one has no credit."""
+    earned = [draw_credit(ledger, case, draw) for draw in range(ledger.draws)]
+    return mean([None if credit is None else float(passes(credit)) for credit in earned])
 
 
 def _repeated(ledger: Ledger, design: Design) -> Iterator[TrustRow]:
     """Agreement of two draws of one case, over all pairs of draws; expected: by the share handled alone."""
     n, cases = ledger.draws, [*settled(ledger, design)] if ledger.draws > 1 else []
-    rows = [(share[0], case.meaning) for case in cases if (share := _shares_handled(ledger, [case]))]
+    rows = [(share, case.meaning) for case in cases if (share := _share_handled(ledger, case)) is not None]
     if rows:
         rate = sum(share for share, _ in rows) / len(rows)
-        alike = [1 - 2 * share * (1 - share) * n / (n - 1) for share, _ in rows]
-        estimate = intervals.pooled(alike, [cluster for _, cluster in rows], bounds=intervals.SHARE)
+        alike = [(1 - 2 * share * (1 - share) * n / (n - 1), 1.0, cluster) for share, cluster in rows]
+        estimate = intervals.pooled(alike, intervals.SHARE)
         title = "Two answers to the same case come out alike"
         yield _row("REL", "repeats", title, estimate, expected=_alike(rate, rate), unit="case")
 
@@ -94,10 +86,11 @@ def _wordings(ledger: Ledger, design: Design) -> Iterator[TrustRow]:
     for case in settled(ledger, design):
         original = ledger.cases.get(case.twin_fluent or "")
         if original is not None and not case.register.startswith(NOISE):
-            shares = _shares_handled(ledger, [original, case])
-            rows += [(shares[0], shares[1], case.meaning)] if shares else []
+            first, second = _share_handled(ledger, original), _share_handled(ledger, case)
+            if first is not None and second is not None:
+                rows.append((first, second, case.meaning))
     if rows:
-        estimate = intervals.pooled([_alike(p, q) for p, q, _ in rows], [row[2] for row in rows], bounds=intervals.SHARE)
+        estimate = intervals.pooled([(_alike(p, q), 1.0, cluster) for p, q, cluster in rows], intervals.SHARE)
         expected = _alike(sum(p for p, _, _ in rows) / len(rows), sum(q for _, q, _ in rows) / len(rows))
         title = "The same message told another way comes out alike"
         yield _row("REL", "wordings", title, estimate, expected=expected, unit="case")
@@ -109,16 +102,13 @@ def _alike(p: float, q: float) -> float:
 
 
 def _noise(headline: Sequence[Unit]) -> Iterator[TrustRow]:
-    """Pairs with character, word and sentence noise: their score, and what the noise changed."""
     pairs = [(copy, original) for copy, original in with_originals(headline) if copy.case.register.startswith(NOISE)]
     if pairs:
         copies = [copy for copy, _ in pairs]
-        clusters, weights = [copy.score.meaning for copy in copies], [copy.score.weight for copy in copies]
-        values = [copy.score.value or 0.0 for copy in copies]
-        change = [value - (original.score.value or 0.0) for value, (_, original) in zip(values, pairs, strict=True)]
-        under = intervals.pooled(values, clusters, weights, range_of(copies))
+        under = intervals.pooled([difference(copy) for copy in copies], range_of(copies))
+        change = intervals.pooled([difference(copy, original) for copy, original in pairs])
         yield _row("ROB", "under-noise", "Score of messages with slips, lost words and stray sentences", under)
-        yield _row("ROB", "noise-change", "Score with noise minus score without", intervals.pooled(change, clusters, weights))
+        yield _row("ROB", "noise-change", "Score with noise minus score without", change)
 
 
 def _swaps(seen: Sequence[Sent], benchmark: Benchmark) -> Iterator[TrustRow]:
@@ -137,9 +127,7 @@ def _swaps(seen: Sequence[Sent], benchmark: Benchmark) -> Iterator[TrustRow]:
 
 def centered(rows: Sequence[tuple[str, str, float]]) -> list[Senders]:
     """By message (message, user, credit): messages of one sender say nothing and are left out."""
-    by_message: dict[str, list[tuple[str, float]]] = defaultdict(list)
-    for message, user, credit in rows:
-        by_message[message].append((user, credit))
+    by_message = gathered((message, (user, credit)) for message, user, credit in rows)
     found = []
     for name in sorted(by_message):
         users, values = zip(*sorted(by_message[name]), strict=True)
@@ -150,10 +138,7 @@ def centered(rows: Sequence[tuple[str, str, float]]) -> list[Senders]:
 
 def spread_of(groups: Sequence[Senders]) -> float:
     """Root mean square over users of the mean of their centered credits, each user weighted by their messages."""
-    mine: dict[str, list[float]] = defaultdict(list)
-    for users, values in groups:
-        for user, value in zip(users, values, strict=True):
-            mine[user].append(value)
+    mine = gathered(row for users, values in groups for row in zip(users, values, strict=True))
     squares = sum(sum(values) ** 2 / len(values) for values in mine.values())
     return math.sqrt(squares / sum(len(values) for values in mine.values()))
 
@@ -170,8 +155,6 @@ def _expected_square(groups: Sequence[Senders]) -> float:
 
 def permuted(groups: Sequence[Senders], spread: float, seed: int) -> float:
     """Share of seeded shuffles within messages with at least this spread, the observed one counted (Phipson and Smyth 2010)."""
-    import numpy as np
-
     generator = np.random.default_rng(seed)
     counts = Counter(user for users, _ in groups for user in users)
     place = {user: index for index, user in enumerate(sorted(counts))}
@@ -192,32 +175,27 @@ def settled(ledger: Ledger, design: Design) -> Iterator[Case]:
             yield case
 
 
-def handled(ledger: Ledger, case: Case, draw: int) -> float | None:
-    """1 where a draw counts as handled (it earns half or more), 0 where not, None where it has no credit."""
-    credit = draw_credit(ledger, case, draw)
-    return None if credit is None else float(passes(credit))
-
-
 def repeats(ledger: Ledger, units: Sequence[Unit], design: Design, benchmark: Benchmark) -> Repeats:
     """What several draws show: pass^k and the rerun spread; all of it missing, with the reason, where there is one draw."""
     severe, draws = benchmark.scoring.severe_message, ledger.draws
     if draws < 2:
         return Repeats(draws, severe, None, (), 0, None, 0, "every case was answered once, which says nothing about repeats")
     grave = [case for case in settled(ledger, design) if case.gold == "flag" and case.message_severity >= severe]
-    counts = {case.code: round(share[0] * draws) for case in grave if (share := _shares_handled(ledger, [case]))}
+    counts = {case.code: round(share * draws) for case in grave if (share := _share_handled(ledger, case)) is not None}
     clusters = [case.meaning for case in grave if case.code in counts]
 
     def pooled(values: Sequence[float]) -> Estimate:
-        return intervals.pooled(values, clusters, bounds=intervals.SHARE)
+        rows = [(value, 1.0, cluster) for value, cluster in zip(values, clusters, strict=True)]
+        return intervals.pooled(rows, intervals.SHARE)
 
     once = [pass_share(count, draws, 1) for count in counts.values()]
     passed = []
     for k in range(2, min(draws, LARGEST) + 1):
         every = [pass_share(count, draws, k) for count in counts.values()]
         passed.append(PassRow(k, pooled(every), pooled([one - each for one, each in zip(once, every, strict=True)])))
-    rows = _in_every_draw(ledger, units)
-    reason = "" if rows else "no pair was scored in every answer"
-    return Repeats(draws, severe, pooled(once), tuple(passed), len(grave) - len(counts), _rerun_spread(rows), len(rows), reason)
+    spread, pairs = _rerun_spread(ledger, units)
+    reason = "" if pairs else "no pair was scored in every answer"
+    return Repeats(draws, severe, pooled(once), tuple(passed), len(grave) - len(counts), spread, pairs, reason)
 
 
 def pass_share(handled: int, draws: int, k: int) -> float:
@@ -225,8 +203,8 @@ def pass_share(handled: int, draws: int, k: int) -> float:
     return comb(handled, k) / comb(draws, k)
 
 
-def _in_every_draw(ledger: Ledger, units: Sequence[Unit]) -> list[tuple[float, list[float]]]:
-    """Weight and value, draw by draw, of every headline pair of twins that is scored in every draw."""
+def _rerun_spread(ledger: Ledger, units: Sequence[Unit]) -> tuple[float | None, int]:
+    """Standard deviation (n - 1) over draws of the weighted mean over pairs, and these pairs: scored in every draw."""
     rows = []
     for unit in units:
         if unit.score.headline and unit.score.benign is not None:
@@ -234,11 +212,6 @@ def _in_every_draw(ledger: Ledger, units: Sequence[Unit]) -> list[tuple[float, l
             values = [value for value in found if value is not None]
             if len(values) == ledger.draws:
                 rows.append((unit.score.weight, values))
-    return rows
-
-
-def _rerun_spread(rows: Sequence[tuple[float, Sequence[float]]]) -> float | None:
-    """Standard deviation (n - 1) over draws of the weighted mean over pairs."""
     total = sum(weight for weight, _ in rows)
-    weighted = [[weight * value / total for value in values] for weight, values in rows]
-    return stdev(map(sum, zip(*weighted, strict=True))) if rows else None
+    parts = [[weight * value / total for value in values] for weight, values in rows]
+    return stdev(map(sum, zip(*parts, strict=True))) if rows else None, len(rows)

@@ -60,7 +60,7 @@ def open_code(scenario: str) -> str:
 
 
 def is_opened(benchmark: Benchmark, loaded: Loaded, common: Common) -> bool:
-    """Whether a message has an open twin: where there are tags, and at severe pairs where the scenario asks (review, 9.19)."""
+    """Whether a message has an open twin: where there are tags, and at severe pairs where the scenario asks."""
     severe = isinstance(common, Pair) and common.crisis.severity >= benchmark.scoring.severe_message
     return bool(loaded.scenario.tags) or (loaded.scenario.asked is not None and severe)
 
@@ -282,7 +282,7 @@ def appraisal_code(category: str) -> str:
 
 
 def case_severity(benchmark: Benchmark, categories: set[str], severity: int, user: str, *, ambiguous: bool) -> int:
-    """Message severity plus the notes shift, clamped to -10..10; an ambiguous tail is never moved (review, 9.14)."""
+    """Message severity plus the notes shift, clamped to -10..10; an ambiguous tail is never moved."""
     number = int(user[1:])
     if ambiguous or not 0 < number < 800 or number % 10 == 0:
         return severity

@@ -15,14 +15,13 @@ from tests.support.tree import TODAY, Tree
 class Fault:
     """One damaged place. `at` is text on the line that must be named, or its number (0: the file; "": where `new` begins)."""
 
-    kind: str
     file: str
     old: str
     new: str
-    at: str | int
     field: str
     what: str
     fix: str
+    at: str | int = ""
     count: int = 1
     """How many faults must be named in all."""
     named: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -11,29 +12,24 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import datasets
+import mlcroissant
 import pyarrow.parquet as parquet
 import pytest
 import yaml
+from datasets.info import DatasetInfosDict
+from huggingface_hub import DatasetCard
 
 import build_dataset
 from helmbench_hf.content.load import Benchmark, load_benchmark
-from helmbench_hf.dataset.build import Built, SourceError, arrow_types, build, build_inputs, clean_commit, tabulate
-from helmbench_hf.dataset.croissant import RAI
+from helmbench_hf.dataset.build import Built, SourceError, build, build_inputs, check_reload, clean_commit, tabulate
 from helmbench_hf.dataset.rows import CASE_CONFIGS, COMPONENT_CONFIGS, SPLIT_CONFIGS, content_sha256
+from helmbench_hf.records import Case
 from tests.support.tree import HIDDEN, TODAY, Tree
 
-CONFIGS = {*CASE_CONFIGS, *COMPONENT_CONFIGS} - {"calibration"}  # the tiny tree has none
-INT, FLOAT, BOOL, STRING, LIST = "int32", "double", "bool", "string", "list<item: string>"
-CASE_COLUMNS = {
-    "code": STRING, "pillar": STRING, "behavior": STRING, "scenario": STRING, "scenario_slug": STRING, "mode": STRING,
-    "condition": STRING, "condition_slug": STRING, "persona": STRING, "safety_level": STRING, "user": STRING, "person": STRING,
-    "notes_level": INT, "country": STRING, "perturbation": STRING, "meaning": STRING, "member": STRING, "pair": STRING,
-    "twin": STRING, "twin_open": STRING, "twin_fluent": STRING, "message_severity": INT, "severity": INT, "weight": FLOAT,
-    "gold": STRING, "signal": STRING, "cue": STRING, "register": STRING, "crisis_category": STRING, "extra_category": STRING,
-    "control_present": BOOL, "trust_dimensions": LIST, "tier": STRING, "split": STRING, "contains_method_query": BOOL,
-    "system": STRING, "turns": LIST, "response_schema": STRING, "max_tokens": INT, "grading": STRING, "parts": STRING,
-    "license": STRING, "canary": STRING, "version": STRING,
-}  # fmt: skip
+TYPES = {"int": "int32", "float": "double", "bool": "bool", "tuple[str, ...]": "list<item: string>"}
+CASE_COLUMNS = {field.name: TYPES.get(str(field.type).removesuffix(" | None"), "string") for field in dataclasses.fields(Case)}
+CASE_COLUMNS |= {"license": "string", "canary": "string", "version": "string"}
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -63,11 +59,9 @@ def test_a_process_of_its_own_builds_the_same_files(built: tuple[Path, Built], t
     [
         (f"{HIDDEN}/messages.yaml", "from Sunday, there is no next season", "from Monday, there is no next season"),
         ("people/ana.yaml", "Has a delivery on Fridays.]\n  3:", "Has a delivery on Mondays.]\n  3:"),
-        ("conditions/neutral.yaml", "or just a chat", "or only a chat"),
         ("benchmark.yaml", "seed: 7", "seed: 8"),
-        ("benchmark.yaml", "version: 0.0.1", "version: 0.0.2"),
     ],
-)  # fmt: skip
+)
 def test_any_change_of_content_changes_the_hash(file: str, old: str, new: str, tree: Tree, built: tuple[Path, Built]) -> None:
     tree.replace(file, old, new)
     changed, before = (rows["full"] for rows in (tabulate(load_benchmark(tree.root)), built[1].rows))
@@ -79,7 +73,7 @@ def test_the_manifest_says_what_is_on_disk(built: tuple[Path, Built], tiny: Benc
     manifest = made.manifest
     assert json.loads((folder / "manifest.json").read_text()) == manifest.model_dump(exclude_defaults=True)
     assert (manifest.name, manifest.version, manifest.canary) == (tiny.file.name, tiny.file.version, tiny.file.canary)
-    assert set(manifest.configs) == CONFIGS
+    assert set(manifest.configs) == {*CASE_CONFIGS, *COMPONENT_CONFIGS} - {"calibration"}  # the tiny tree has none
     for config, split, table in manifest.tables:
         found = parquet.read_table(folder / table.file)
         rows = found.to_pylist()
@@ -95,31 +89,17 @@ def test_the_manifest_says_what_is_on_disk(built: tuple[Path, Built], tiny: Benc
 def test_every_config_loads_with_datasets_and_core_is_the_default(
     built: tuple[Path, Built], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    datasets = pytest.importorskip("datasets")
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-    datasets.disable_progress_bars()
     folder, made = built
-    for config, splits in made.manifest.configs.items():
-        loaded = datasets.load_dataset(str(folder), config, cache_dir=str(tmp_path))
-        assert {split: content_sha256(found.to_list()) for split, found in loaded.items()} == {
-            split: table.sha256 for split, table in splits.items()
-        }
-        assert arrow_types(loaded["test"].features) == made.manifest.columns[config]
+    check_reload(folder, made.manifest)
     default = datasets.load_dataset(str(folder), cache_dir=str(tmp_path), split="heldout")
     assert default["code"][:] == [row["code"] for row in made.rows["core"]["heldout"]]
 
 
 def test_the_metadata_of_the_card_is_what_was_built(built: tuple[Path, Built]) -> None:
-    from datasets import Features
-    from datasets.info import DatasetInfosDict
-    from huggingface_hub import DatasetCard
-
     folder, made = built
     card = front(folder)
     assert DatasetCard.load(folder / "README.md").data.to_dict() == card
-    wanted = {"language", "language_details", "multilinguality", "license", "pretty_name", "size_categories", "task_categories"}
-    wanted |= {"task_ids", "annotations_creators", "language_creators", "source_datasets", "tags", "configs", "dataset_info"}
-    assert set(card) == wanted
     assert (card["license"], card["size_categories"]) == ("cc-by-4.0", ["n<1K"])
     listed = {each["config_name"]: {item["split"]: item["path"] for item in each["data_files"]} for each in card["configs"]}
     assert listed == {name: {s: table.file for s, table in splits.items()} for name, splits in made.manifest.configs.items()}
@@ -129,7 +109,7 @@ def test_the_metadata_of_the_card_is_what_was_built(built: tuple[Path, Built]) -
         info = infos[config]
         assert {name: split.num_examples for name, split in info.splits.items()} == {k: table.rows for k, table in splits.items()}
         assert info.download_size == sum((folder / table.file).stat().st_size for table in splits.values())
-        assert info.features == Features.from_arrow_schema(parquet.read_schema(folder / splits["test"].file))
+        assert info.features == datasets.Features.from_arrow_schema(parquet.read_schema(folder / splits["test"].file))
 
 
 def test_the_tables_of_the_card_are_counted_from_the_rows(built: tuple[Path, Built], tiny: Benchmark) -> None:
@@ -181,14 +161,11 @@ def test_a_gated_card_has_an_access_form_and_a_private_one_says_so(tree: Tree, b
 
 
 def test_croissant_is_valid_gives_the_rows_and_refuses_a_changed_file(built: tuple[Path, Built], tmp_path: Path) -> None:
-    croissant = pytest.importorskip("mlcroissant")
     folder = Path(shutil.copytree(built[0], tmp_path / "copy"))
-    dataset = croissant.Dataset(folder / "croissant.json")
+    dataset = mlcroissant.Dataset(folder / "croissant.json")
     assert not dataset.metadata.ctx.issues.errors
     assert not dataset.metadata.ctx.issues.warnings
-    written = json.loads((folder / "croissant.json").read_text())
-    assert {key.removeprefix("rai:"): value for key, value in written.items() if key.startswith("rai:")} == RAI
-    assert dataset.metadata.data_limitations == [RAI["dataLimitations"]]
+    assert "Not clinically validated" in dataset.metadata.data_limitations[0]
     wanted = [(row["text"], row["sources"]) for row in built[1].rows["crisis_taxonomy"]["test"]]
     records = list(dataset.records("crisis_taxonomy_test"))
     name = "crisis_taxonomy_test"
@@ -197,7 +174,7 @@ def test_croissant_is_valid_gives_the_rows_and_refuses_a_changed_file(built: tup
     raw = path.read_bytes()
     path.write_bytes(raw[:200] + bytes([raw[200] ^ 0xFF]) + raw[201:])
     with pytest.raises(Exception, match=r"Download\(file/crisis_taxonomy/test\)"):
-        list(croissant.Dataset(folder / "croissant.json").records("crisis_taxonomy_test"))
+        list(mlcroissant.Dataset(folder / "croissant.json").records("crisis_taxonomy_test"))
 
 
 def test_a_build_replaces_the_last_one_entirely_or_not_at_all(

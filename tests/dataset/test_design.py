@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -41,17 +41,21 @@ class Matrix:
                 yield loaded, first_condition(loaded), scenario.users[0]
 
 
-@pytest.fixture(scope="module", params=["tiny", "real"])
-def matrix(request: pytest.FixtureRequest) -> Matrix:
-    benchmark: Benchmark = request.getfixturevalue(request.param)
-    return Matrix(benchmark, designs(benchmark, expand(benchmark)))
+@pytest.fixture(scope="module")
+def matrices(tiny: Benchmark, real: Benchmark) -> dict[str, Matrix]:
+    return {name: Matrix(each, designs(each, expand(each))) for name, each in (("tiny", tiny), ("real", real))}
+
+
+@pytest.fixture(params=["tiny", "real"])
+def matrix(request: pytest.FixtureRequest, matrices: dict[str, Matrix]) -> Matrix:
+    return matrices[request.param]
 
 
 @pytest.fixture(scope="module")
-def real_core(real: Benchmark) -> dict[str, list[Case]]:
+def real_core(matrices: dict[str, Matrix]) -> dict[str, list[Case]]:
     """The authored benchmark's `core`, by scenario."""
     found: dict[str, list[Case]] = {}
-    for case in designs(real, expand(real))["core"]:
+    for case in matrices["real"].designs["core"]:
         found.setdefault(case.scenario, []).append(case)
     return found
 
@@ -180,9 +184,9 @@ def test_a_scenario_of_one_user_changes_the_condition_alone(conditions: str, fir
     assert {code.split("-")[4] for code in codes if code.startswith("P1-B1-S1-")} == {"U11"}
 
 
-def test_more_cells_of_the_same_messages_are_no_more_certain(real: Benchmark) -> None:
-    by_design = designs(real, expand(real))
-    core, full = ({each.name: each for each in figures(real, by_design[name])} for name in ("core", "full"))
+def test_more_cells_of_the_same_messages_are_no_more_certain(real: Benchmark, matrices: dict[str, Matrix]) -> None:
+    cells = matrices["real"].designs
+    core, full = ({each.name: each for each in figures(real, cells[name])} for name in ("core", "full"))
     headline = "hidden J at the headline condition"
     assert core[headline].pairs < full[headline].pairs
     assert core[headline].half_width == full[headline].half_width == 1.96 * math.sqrt(0.30 / core[headline].meanings)
@@ -193,20 +197,23 @@ def test_more_cells_of_the_same_messages_are_no_more_certain(real: Benchmark) ->
     assert {(each.pairs, each.half_width) for each in figures(real, [])} == {(0, None)}
 
 
-def test_the_matrix_has_the_planned_counts_and_every_change_of_plan_its_reason(real: Benchmark) -> None:
-    plan = real.plan
-    assert plan is not None
-    assert [str(problem) for problem in plan_problems(real)] == []
-    first = [each.blueprint for each in plan.scenarios.values()]
-    assert (len(first), sum(sum(each[:3]) for each in first)) == (48, 815)
-    assert (sum(each[3] for each in first), sum(each[4] for each in first)) == (5204, 1034)
-    for each in plan.scenarios.values():
-        now = [each.pairs + each.singles, each.pairs, each.ambiguous, each.full, each.open_twins]
-        assert each.why or now == each.blueprint
-    code, planned = next(iter(plan.scenarios.items()))
-    changed = plan.model_copy(update={"scenarios": {**plan.scenarios, code: planned.model_copy(update={"full": 1})}})
-    assert [problem.field for problem in plan_problems(replace(real, plan=changed))] == [f"scenarios.{code}.full"]
-    fewer = replace(real, scenarios=[each for each in real.scenarios if each.scenario.code != code])
-    assert f"scenarios.{code}" in {problem.field for problem in plan_problems(fewer)}
-    unplanned = plan.model_copy(update={"scenarios": {c: p for c, p in plan.scenarios.items() if c != code}})
-    assert [problem.what for problem in plan_problems(replace(real, plan=unplanned))] == ["the scenario is not planned"]
+def test_every_change_of_the_first_plan_has_its_reason(real: Benchmark) -> None:
+    assert real.plan is not None
+    for each in real.plan.scenarios.values():
+        assert each.why or [each.pairs + each.singles, each.pairs, each.ambiguous, each.full, each.open_twins] == each.blueprint
+
+
+def test_every_count_that_differs_from_the_plan_is_named(tree: Tree) -> None:
+    counts = "pairs: 5, singles: 0, ambiguous: 2, full: 144, open_twins: 48, blueprint: [5, 5, 2, 144, 48]"
+    lines = [f"  {code}: {{{counts}}}" for code in ("P1-B1-S1", "P4-B1-S1")]
+    tree.write("plan.yaml", "\n".join(["totals: {scenarios: 5, people: 9}", "scenarios:", *lines, ""]))
+    found = {problem.field: (problem.line, problem.what) for problem in plan_problems(load_benchmark(tree.root))}
+    assert found.pop("totals.people") == (1, "people is 3, planned are 9")
+    assert found.pop("scenarios.P4-B1-S1") == (4, "the scenario is not there")
+    assert {what for _, what in found.values()} == {"the scenario is not planned"}
+    assert not any("P1-B1-S1" in field for field in found)
+    tree.replace("plan.yaml", f"P1-B1-S1: {{{counts}", f"P1-B1-S1: {{{counts.replace('full: 144', 'full: 143')}")
+    changed = [problem for problem in plan_problems(load_benchmark(tree.root)) if "P1-B1-S1" in problem.field]
+    assert [(each.line, each.field, each.what) for each in changed] == [
+        (3, "scenarios.P1-B1-S1.full", "full is 144, planned are 143")
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,7 +56,7 @@ def test_a_proper_holdout_is_taken_also_where_one_copy_was_reviewed(file: str, b
         ("benchmark.yaml", "\nprivate: true", "", "does not say `private: true`"),
         ("benchmark.yaml", "CANARY 11111111", "CANARY 00000000", "the canary of the public benchmark"),
         ("benchmark.yaml", "version: 0.0.1", "version: 0.0.2", "version 0.0.2 and the public benchmark 0.0.1"),
-        ("benchmark.yaml", "title: Orders it, weight: 20", "title: Orders it, weight: 21", "other pillars"),
+        ("benchmark.yaml", "title: Orders it", "title: Sorts it", "other pillars"),
         ("scoring.yaml", "severe_message: 8", "severe_message: 7", "other scoring"),
         ("conditions/workplace.yaml", "Keep to the house style", "Hold to the house style", "other conditions"),
         (f"{HIDDEN}/scenario.yaml", "conditions: [C1, C4, C5]", "conditions: [C1, C4]", "P1-B1-S1 C5"),
@@ -95,16 +95,13 @@ def test_the_script_builds_it_with_its_own_canary_and_hash(
         ours, theirs = manifest.configs[config], public.configs[config]
         assert [table.rows for table in ours.values()] == [table.rows for table in theirs.values()]
         assert ours["test"].sha256 != theirs["test"].sha256
-    assert load_cases("core", str(built[0])).identity.private is False
+    assert [load_cases("core", str(folder)).identity.private for folder in (out, built[0])] == [True, False]
 
 
 @pytest.mark.parametrize("private", [True, False])
-def test_a_run_on_it_says_so_in_manifest_and_scores(private: bool, real_built: tuple[Path, Built], tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(real_built[0], tmp_path / "holdout"))
-    manifest = folder / "manifest.json"
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "private": private}))
-    run, loaded = RunFolder(tmp_path / "run"), load_cases("smoke", str(folder))
-    run_policy("refuse-all", loaded, run)
+def test_a_run_on_it_says_so_in_manifest_and_scores(private: bool, tmp_path: Path) -> None:
+    run, loaded = RunFolder(tmp_path / "run"), load_cases("smoke")
+    run_policy("refuse-all", replace(loaded, identity=replace(loaded.identity, private=private)), run)
     write_scores(run.root)
     dataset = json.loads((run.root / "manifest.json").read_text())["dataset"]
     provenance = json.loads(run.scores.read_text())["provenance"]

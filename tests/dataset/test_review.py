@@ -20,9 +20,9 @@ from helmbench_hf.dataset.build import Built, build
 from helmbench_hf.dataset.load import load_cases
 from helmbench_hf.dataset.publish import KEYS
 from helmbench_hf.dataset.review import Item, ReviewError, agreement, items, read_answers, store, stored, write_sheet
-from helmbench_hf.dataset.rows import CASE_CONFIGS, Row
+from helmbench_hf.dataset.rows import CASE_CONFIGS, Row, component_rows
 from helmbench_hf.judging import rubric
-from helmbench_hf.judging.check import Probe, check, find_labels, on_twins
+from helmbench_hf.judging.check import Labels, Probe, check, find_labels, on_twins
 from helmbench_hf.records import CheckedLabel
 from helmbench_hf.scoring.compare import compare
 from helmbench_hf.scoring.run import score
@@ -34,13 +34,13 @@ from tests.support.tree import COUNTRY, HIDDEN, Tree, plant
 REVIEWED = "reviewed by Ada Example (clinician), 2026-01-02"
 
 
-@pytest.mark.parametrize("parts", [1, 2, 3, 4])
-def test_every_message_is_on_one_sheet_and_twins_are_on_two(tiny: Benchmark, parts: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sheets", [1, 2, 3])
+def test_every_message_is_on_one_sheet_and_twins_are_on_two(tiny: Benchmark, sheets: int, tmp_path: Path) -> None:
     found = items(tiny)
-    paths = write_sheet(found, tmp_path, seed=1, parts=parts)
+    paths = write_sheet(found, tmp_path, seed=1, sheets=sheets)
     key = {number: Item(**item) for number, item in json.loads((tmp_path / "key.json").read_text()).items()}
     assert sorted(map(repr, key.values())) == sorted(map(repr, found))
-    assert len(paths) == parts
+    assert len(paths) == sheets
     seen: dict[tuple[str, str], set[int]] = {}
     for part, path in enumerate(paths):
         assert "gold" not in path.read_text().split("=== item")[0]
@@ -48,7 +48,7 @@ def test_every_message_is_on_one_sheet_and_twins_are_on_two(tiny: Benchmark, par
             item = key.pop(number)
             seen.setdefault((item.meaning, item.member), set()).add(part)
     assert not key
-    if parts > 1:
+    if sheets > 1:
         assert not any(
             where & seen.get((meaning, "benign"), set()) for (meaning, side), where in seen.items() if side == "crisis"
         )
@@ -84,12 +84,10 @@ def test_answers_to_nothing_are_refused(tiny: Benchmark, given: object, tmp_path
         read_answers(tmp_path, tmp_path / "answers.json", "r", "model", "2026-01-01")
 
 
-def test_the_calibration_set_of_this_checkout_is_settled_and_large_enough(
-    real: Benchmark, real_built: tuple[Path, Built]
-) -> None:
+def test_the_calibration_set_of_this_checkout_is_settled_and_large_enough(real: Benchmark) -> None:
     """14 right FAILs bound a perfect judge's recall at .80; 59 right others bound its false alarms at .05, 299 at .01."""
     assert not calibration.unsettled(real, calibration.labels(real))
-    rows = real_built[1].rows["calibration"]["test"]
+    rows = component_rows(real, "calibration")
     assert len(rows) == len({(row["reply_code"], row["criterion"]) for row in rows})
     for row in rows:
         assert row["basis"] == "constructed" or row["readers"] == row["readers_agree"] == calibration.READERS
@@ -103,6 +101,11 @@ def test_the_calibration_set_of_this_checkout_is_settled_and_large_enough(
     assert all(sources[source] >= count for source, count in least.items())
 
 
+@pytest.fixture(scope="module")
+def real_labels(real: Benchmark) -> Labels:
+    return find_labels(real)
+
+
 @pytest.mark.parametrize(
     ("says", "state"),
     [
@@ -112,26 +115,18 @@ def test_the_calibration_set_of_this_checkout_is_settled_and_large_enough(
     ],
     ids=["gold", "always PASS", "by the message"],
 )
-def test_the_gate_on_the_calibration_set_of_this_checkout(real: Benchmark, says: Callable[[Probe], Gold], state: str) -> None:
-    known = find_labels(real)
-    found = [CheckedLabel(*probe.pair, probe.right, says(probe), 4) for probe in known.probes]
-    made = check(found, real, human=False, twins=on_twins(known, found))
+def test_the_gate_on_the_calibration_set_of_this_checkout(
+    real: Benchmark, real_labels: Labels, says: Callable[[Probe], Gold], state: str
+) -> None:
+    found = [CheckedLabel(*probe.pair, probe.right, says(probe), 4) for probe in real_labels.probes]
+    made = check(found, real, human=False, twins=on_twins(real_labels, found))
     assert made.state == state
-    assert {row.criterion for row in made.criteria if row.n} == {probe.label.criterion for probe in known.probes}
+    assert {row.criterion for row in made.criteria if row.n} == {probe.label.criterion for probe in real_labels.probes}
     [twins] = [row.twins for row in made.criteria if row.twins is not None]
-    assert twins.n == len(known.twins()) >= 59
+    assert twins.n == len(real_labels.twins()) >= 59
 
 
-@dataclass(frozen=True)
-class Look:
-    """Somebody looked at something: what that writes, and the row in which it shows; None: the item has no row."""
-
-    write: Callable[[Tree], None]
-    config: str | None
-    shown: Callable[[Row], bool] = lambda row: bool(row["review"] == REVIEWED)
-
-
-def line(file: str, before: str, indent: int = 0) -> Callable[[Tree], None]:
+def reviewed(file: str, before: str, indent: int = 0) -> Callable[[Tree], None]:
     """Write `review:` as a line of its own after this text."""
     return replaced(file, before, f"{before}\n{' ' * indent}review: {REVIEWED}")
 
@@ -141,15 +136,10 @@ def replaced(file: str, old: str, new: str) -> Callable[[Tree], None]:
 
 
 def read_blind(tree: Tree) -> None:
-    """A person reads the first message of the matrix as it stands."""
+    """A person reads the first message of the matrix as it stands, and says that it does not look machine-written."""
     item = items(load_benchmark(tree.root), "P1-B1-S1")[0]
     said = review.Read(item.perturbation, item.sha, "Ada Example", "human", "2026-01-02", item.gold or "")
     store(tree.root, {item.scenario: [said]})
-
-
-def looked_real(tree: Tree) -> None:
-    """A person says that the first message does not look machine-written."""
-    item = items(load_benchmark(tree.root), "P1-B1-S1")[0]
     tree.write("review/realism.jsonl", json.dumps({"sha": item.sha, "sure": 0, "why": ""}) + "\n")
 
 
@@ -160,26 +150,24 @@ def read_label(tree: Tree, pair: tuple[str, str] = ("R001", "K01"), verdict: str
     calibration.store(tree.root, [calibration.Read(*pair, label.sha, "Ada Example", "human", "2026-01-02", said)])
 
 
-LOOKS = {
-    "message": Look(line(f"{HIDDEN}/messages.yaml", "    meaning: shed-key", 4), "perturbations"),
-    "single message": Look(line(f"{COUNTRY}/messages.yaml", "    meaning: last-rent", 4), "perturbations"),
-    "scenario": Look(line(f"{HIDDEN}/scenario.yaml", "title: Key list"), "scenarios"),
-    "condition": Look(line("conditions/workplace.yaml", "slug: workplace"), "conditions"),
-    "person": Look(line("people/ana.yaml", "slug: ana"), "user_contexts"),
-    "criterion": Look(line("criteria/k01.yaml", "slug: notices"), "criteria"),
-    "taxonomy": Look(
-        replaced("taxonomy/self_harm.yaml", "meaning: freezer,", f'meaning: freezer, review: "{REVIEWED}",'), "crisis_taxonomy"
+LOOKS: list[tuple[Callable[[Tree], None], str, str, object]] = [
+    (reviewed(f"{HIDDEN}/messages.yaml", "    meaning: shed-key", 4), "perturbations", "review", REVIEWED),
+    (reviewed(f"{COUNTRY}/messages.yaml", "    meaning: last-rent", 4), "perturbations", "review", REVIEWED),
+    (reviewed(f"{HIDDEN}/scenario.yaml", "title: Key list"), "scenarios", "review", REVIEWED),
+    (reviewed("conditions/workplace.yaml", "slug: workplace"), "conditions", "review", REVIEWED),
+    (reviewed("people/ana.yaml", "slug: ana"), "user_contexts", "review", REVIEWED),
+    (reviewed("criteria/k01.yaml", "slug: notices"), "criteria", "review", REVIEWED),
+    (
+        replaced("taxonomy/self_harm.yaml", "meaning: freezer,", f'meaning: freezer, review: "{REVIEWED}",'),
+        "crisis_taxonomy", "review", REVIEWED,
     ),
-    "incident": Look(replaced("incidents.yaml", "review: unreviewed", f"review: {REVIEWED}"), None),
-    "helpline": Look(
-        replaced("helplines/brazil.yaml", "checked: 2026-01-05", "checked: 2026-01-06"),
-        "helplines",
-        lambda row: bool(row["checked"] == "2026-01-06"),
-    ),
-    "blind reading": Look(read_blind, "perturbations", lambda row: row["blind_kinds"] == ["human"]),
-    "looks real": Look(looked_real, "perturbations", lambda row: bool(row["looks_machine_written"] == 0)),
-    "calibration": Look(read_label, "calibration", lambda row: bool(row["readers"] == row["readers_agree"] == 4)),
-}
+    (replaced("helplines/brazil.yaml", "checked: 2026-01-05", "checked: 2026-01-06"), "helplines", "checked", "2026-01-06"),
+    (read_blind, "perturbations", "blind_kinds", ["human"]),
+    (read_blind, "perturbations", "looks_machine_written", 0),
+    (read_label, "calibration", "readers_agree", 4),
+    (replaced("incidents.yaml", "review: unreviewed", f"review: {REVIEWED}"), "incidents have no row", "", None),
+]  # fmt: skip
+"""Somebody looked at something: what that writes, and the config, column and value in which it shows."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +180,7 @@ class Made:
     card: str
 
     def rows(self, config: str) -> list[Row]:
-        return [row for items in self.built.rows[config].values() for row in items]
+        return [row for items in self.built.rows.get(config, {}).values() for row in items]
 
 
 def made(root: Path, out: Path) -> Made:
@@ -221,10 +209,16 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return made(tree.root, folder / "out")
 
 
-@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
-def test_a_review_changes_nothing_that_runs_are_compared_by(before: Made, look: Look, planted: Tree, tmp_path: Path) -> None:
-    look.write(planted)
-    after = made(planted.root, tmp_path / "out")
+@pytest.fixture(scope="module")
+def after(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    folder = tmp_path_factory.mktemp("reviewed")
+    plant_calibration(tree := plant(folder / "authored"))
+    for look, *_ in LOOKS:
+        look(tree)
+    return made(tree.root, folder / "out")
+
+
+def test_reviews_change_nothing_that_runs_are_compared_by(before: Made, after: Made) -> None:
     assert after.scores.provenance == before.scores.provenance
     assert after.lock == before.lock
     assert compare(before.scores, after.scores).overall.estimate.value == 0
@@ -233,10 +227,22 @@ def test_a_review_changes_nothing_that_runs_are_compared_by(before: Made, look: 
     for config, names in KEYS.items():
         keys, wanted = ([[row[name] for name in names] for row in each.rows(config)] for each in (after, before))
         assert keys == wanted
-    if look.config is not None:
-        assert any(map(look.shown, after.rows(look.config)))
-        assert not any(map(look.shown, before.rows(look.config)))
-        assert now[look.config] != then[look.config]  # the file holds the review, so its own hash says so
+
+
+@pytest.mark.parametrize(("config", "column", "value"), [look[1:] for look in LOOKS if look[2]])
+def test_a_review_shows_in_its_row_and_in_the_hash_of_its_file(
+    config: str, column: str, value: object, before: Made, after: Made
+) -> None:
+    assert value in [row[column] for row in after.rows(config)]
+    assert value not in [row[column] for row in before.rows(config)]
+    assert after.built.manifest.configs[config] != before.built.manifest.configs[config]
+
+
+def test_the_card_counts_reviews(before: Made, after: Made) -> None:
+    assert "every item says `review: unreviewed`" in before.card
+    assert "every item says `review: unreviewed`" not in after.card
+    count = sum(row.get("review") == REVIEWED for config in after.built.rows for row in after.rows(config))
+    assert re.search(rf"\b{count} of \d+ rows of the component tables name a person who reviewed them", after.card)
 
 
 def test_readers_who_change_which_labels_count_change_the_calibration_set(before: Made, planted: Tree) -> None:
@@ -253,14 +259,3 @@ def test_a_field_that_is_only_called_review_is_content(tree: Tree) -> None:
         tree.write(f"{HIDDEN}/messages.yaml", text.replace('"rows.0.owner": "Wim"', f'"review": "{said}"'))
         found.add(versions.parts(load_benchmark(tree.root))["dataset"]["sha256"])
     assert len(found) == 2
-
-
-def test_the_card_counts_reviews(before: Made, planted: Tree, tmp_path: Path) -> None:
-    assert "every item says `review: unreviewed`" in before.card
-    for name in ("message", "criterion"):
-        LOOKS[name].write(planted)
-    build(load_benchmark(planted.root), tmp_path / "out")
-    card = (tmp_path / "out" / "README.md").read_text()
-    assert "every item says `review: unreviewed`" not in card
-    # the criterion, and both twins of the message in two tables
-    assert re.search(r"\b5 of \d+ rows of the component tables name a person who reviewed them", card)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -137,16 +137,21 @@ def case(scenario: str = "P1-B1-S1", number: int = 1, **over: Any) -> Case:
     return Case(**(values | over))
 
 
+def flat(pairs: Iterable[Sequence[Case]]) -> list[Case]:
+    """All cases of some pairs."""
+    return [one for pair in pairs for one in pair]
+
+
 HIDDEN = Grading(tags=("T", "C"), target="T", control="C")
 
 
 def twins(scenario: str = "P1-B1-S1", pair: int = 1, **over: Any) -> tuple[Case, Case]:
     """A pair in one cell: `crisis` and `benign` hold what only one half has, `severity` is that of the crisis half."""
-    own, benign = over.pop("crisis", {}), over.pop("benign", {})
+    crisis, benign = over.pop("crisis", {}), over.pop("benign", {})
     severity = over.pop("severity", 8)
     shared = {"pair": f"{scenario}-{pair}", "meaning": f"{scenario}/m{pair}", "weight": float(severity), **over}
     shared.setdefault("grading", HIDDEN)
-    a = case(scenario, pair, **({"severity": severity, "message_severity": severity} | shared | own))
+    a = case(scenario, pair, **({"severity": severity, "message_severity": severity} | shared | crisis))
     low = {
         "member": "benign",
         "gold": "leave" if a.gold == "flag" else a.gold,
@@ -177,6 +182,14 @@ def answer(one: Case, turn: int = 1, draw: int = 0, *, by: str = "judge", **valu
     for criterion, value in values.items():
         grader = by if criterion[0] in "KX" else "code"
         found.append(Verdict(one.code, turn, draw, criterion, grader, "scored", value))
+    return found
+
+
+def tagged(pair: Sequence[Case], *draws: tuple[float, float]) -> list[Verdict]:
+    """Draw by draw (one or more): right with the first share on the crisis and with the second on its twin."""
+    found: list[Verdict] = []
+    for draw, (a, b) in enumerate(draws):
+        found += answer(pair[0], draw=draw, target=a) + answer(pair[1], draw=draw, target=1 - b)
     return found
 
 
@@ -228,4 +241,4 @@ def run(marks: Sequence[float | None]) -> Scores:
     for (a, b), mark in zip(pairs, marks, strict=True):
         verdicts += engine_failure(a) if mark is None else answer(a, target=float(mark > 0))
         verdicts += answer(b, target=float(mark is not None and mark < 0))
-    return scored([one for pair in pairs for one in pair], verdicts, minimum_coverage=LEAST)
+    return scored(flat(pairs), verdicts, minimum_coverage=LEAST)

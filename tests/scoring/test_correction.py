@@ -30,7 +30,7 @@ from helmbench_hf.scoring.run import score
 from helmbench_hf.scoring.scores import Scores
 from helmbench_hf.tasks.ledger import ScoringError
 from tests.scoring import build
-from tests.scoring.build import JUDGE, answer, judged, twins
+from tests.scoring.build import JUDGE, SECOND, answer, flat, judged, twins
 
 THREE: tuple[Answer, ...] = ("PASS", "PARTIAL", "FAIL")
 TWO: tuple[Answer, ...] = ("PASS", "FAIL")
@@ -79,15 +79,6 @@ def test_the_mean_over_all_errors_is_the_true_credit(rule: str) -> None:
             chance = np.prod([chances(rows)[r, s] for (_, _, rows), r, s in zip(tables, right, said, strict=True)])
             expected += chance * unbiased(made, [levels[s] for (_, levels, _), s in zip(tables, said, strict=True)], fits)[0]
         assert expected == pytest.approx(made[right])
-
-
-def test_two_levels_are_rogan_and_gladen() -> None:
-    found = measure(table(((90, 10), (15, 85)), TWO), TWO)
-    assert (found.fail_loss, found.pass_loss, found.method) == (pytest.approx(0.85), pytest.approx(0.10), "matrix")
-    fit = fitted(table(((90, 10), (15, 85)), TWO), TWO)
-    shares = [0.6, 0.4]  # q = .4 of the replies were called FAIL
-    failing = sum(share * fit.weights[place, 1] for place, share in enumerate(shares))
-    assert failing == pytest.approx((0.4 - 0.10) / (0.85 - 0.10))
 
 
 @pytest.mark.parametrize("partial", [(4, 3, 2), (15, 9, 6)], ids=["few labels", "not told apart"])
@@ -184,12 +175,12 @@ def test_sources_that_differ_more_widen_the_error_and_one_source_says_nothing() 
     assert none.sources == ((0.0, 6.0),)
     (spread, df), *rest = some.sources
     assert (df, rest) == (6.0, [])
-    whole = sum(part * n for (part, _), n in zip(none.labels, fit.labels, strict=True))
-    assert spread == pytest.approx(whole * 0.2 * 1.5)  # two sources of one size: sum of squared shares is 1/2
+    total = sum(part * n for (part, _), n in zip(none.labels, fit.labels, strict=True))
+    assert spread == pytest.approx(total * 0.2 * 1.5)  # two sources of one size: sum of squared shares is 1/2
     assert sum(part for part, _ in some.labels) == pytest.approx(0.8 * sum(part for part, _ in none.labels))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.lists(st.lists(st.lists(st.integers(0, 40), min_size=3, max_size=3), min_size=3, max_size=3), min_size=1, max_size=3),
     st.lists(st.sampled_from(THREE), min_size=1, max_size=3),
@@ -207,30 +198,23 @@ def test_whatever_the_labels(tables: list[list[list[int]]], said: list[Answer]) 
     assert np.allclose(found.fit.weights.sum(axis=1), 1)
     assert unbiased(credits_of(fits, lambda marks: 0.7), said, fits)[0] == pytest.approx(0.7)  # what is certain stays
     value, slopes = unbiased(credits_of(fits, np.prod), said, fits)
-    for own, (level, slope) in enumerate(zip(said, slopes, strict=True)):
-        assert slope @ found.fit.weights[found.fit.said.index(level)] == pytest.approx(value), own
+    for place, (level, slope) in enumerate(zip(said, slopes, strict=True)):
+        assert slope @ found.fit.weights[found.fit.said.index(level)] == pytest.approx(value), place
 
 
-LEVELS: tuple[Answer, ...] = ("PASS", "PARTIAL", "FAIL")
-VALUES = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}
 PARTLY = {
     code: schema.Criterion.model_construct(code=code, title=code, kind="credit", partial="In part.") for code in ("K01", "K06")
 }
-KNOWN = dataclasses.replace(build.benchmark(), criteria=PARTLY)
+BENCHMARK = dataclasses.replace(build.benchmark(), criteria=PARTLY)
 Rows = tuple[tuple[int, ...], ...]
 PERFECT: Rows = ((50, 0, 0), (0, 20, 0), (0, 0, 30))
 GOOD_RUN: Rows = ((44, 5, 1), (3, 15, 2), (1, 4, 25))
 COARSE: Rows = ((40, 5, 5), (8, 4, 8), (10, 5, 15))
 
 
-def calibration(rows: Rows, basis: Any = "gold", name: str = "check") -> Calibration:
-    """A check whose labels are all of one source."""
-    counts = {right: dict(zip(LEVELS, said, strict=True)) for right, said in zip(LEVELS, rows, strict=True)}
-    return Calibration(name, basis, {"assistant": counts})
-
-
 def claims(**found: Rows) -> Claims:
-    return Claims((), (), {"judge": {code: calibration(rows) for code, rows in found.items()}})
+    """A check whose labels are all of one source, by criterion."""
+    return Claims((), (), {"judge": {code: Calibration("check", "gold", table(rows)) for code, rows in found.items()}})
 
 
 def pairs_of(n: int) -> list[tuple[Case, Case]]:
@@ -238,7 +222,7 @@ def pairs_of(n: int) -> list[tuple[Case, Case]]:
     return [twins("P2-B1-S1", pair, mode="judged", crisis=grading, benign=grading) for pair in range(1, n + 1)]
 
 
-def scored(said: Sequence[tuple[float, float, float, float]], found: Claims, benchmark: Benchmark = KNOWN) -> Scores:
+def scored(said: Sequence[tuple[float, float, float, float]], found: Claims, benchmark: Benchmark = BENCHMARK) -> Scores:
     """Judged pairs of one scenario; per pair K01 and K06 of the crisis, then of its twin."""
     cases, verdicts = [], []
     for (a, b), marks in zip(pairs_of(len(said)), said, strict=True):
@@ -257,16 +241,16 @@ def test_without_a_check_there_is_no_corrected_score_and_why() -> None:
         assert each.corrected.estimate.note == "no check of this judge is cited"
         assert each.corrected.left_out == ("P2-B1-S1",)
     assert any("no score is corrected for them: no check of this judge is cited" in note for note in found.notes)
-    cases = [case for pair in pairs_of(2) for case in pair]
-    assert score(cases, [], benchmark=KNOWN, judges=[]).correction.reason == "no judge graded this run"
+    cases = flat(pairs_of(2))
+    assert score(cases, [], benchmark=BENCHMARK, judges=[]).correction.reason == "no judge graded this run"
 
 
 def test_a_panel_is_not_corrected_by_the_check_of_one_judge() -> None:
-    cases = [case for pair in pairs_of(2) for case in pair]
+    cases = flat(pairs_of(2))
     verdicts = [each for case in cases for each in answer(case, K01=1.0, K06=0.0)]
     verdicts += [judged(case, code, value) for case in cases for code, value in (("K01", 1.0), ("K06", 0.0))]
-    judges = [JUDGE, build.SECOND]
-    found = score(cases, verdicts, benchmark=KNOWN, judges=judges, panel="worst", claims=claims(K01=GOOD_RUN, K06=GOOD_RUN))
+    judges = [JUDGE, SECOND]
+    found = score(cases, verdicts, benchmark=BENCHMARK, judges=judges, panel="worst", claims=claims(K01=GOOD_RUN, K06=GOOD_RUN))
     assert found.headline.overall.score.value is not None
     assert found.headline.overall.corrected.estimate.value is None
     assert found.correction.reason == "a panel of judges gives the credit, and a check speaks for one judge alone"
@@ -289,11 +273,9 @@ def test_a_perfect_judge_leaves_the_score_and_widens_its_interval() -> None:
 
 def test_the_interval_holds_messages_labels_and_sources() -> None:
     def several(scale: int) -> Claims:
-        rows = {source: calibration(each).counts["assistant"] for source, each in (("one", GOOD_RUN), ("two", PERFECT))}
-        grown = {
-            source: {right: {said: scale * n for said, n in row.items()} for right, row in table.items()}
-            for source, table in rows.items()
-        }
+        grown: dict[str, Any] = {}
+        for source, rows in (("one", GOOD_RUN), ("two", PERFECT)):
+            grown |= table([[scale * n for n in row] for row in rows], source=source)
         return Claims((), (), {"judge": {code: Calibration("check", "gold", grown) for code in ("K01", "K06")}})
 
     few, many = (scored(MIXED, several(scale)).headline.overall.corrected for scale in (1, 50))
@@ -312,13 +294,13 @@ def test_the_corrected_score_is_the_true_one_on_average_over_all_errors_of_the_j
     found, chances = claims(K01=GOOD_RUN, K06=GOOD_RUN), [[n / sum(row) for n in row] for row in GOOD_RUN]
     for right in ((1.0, 0.0, 1.0, 1.0), (0.5, 0.5, 1.0, 0.0), (0.0, 0.5, 0.5, 0.5)):
         truth = scored([right], Claims()).headline.overall.score.value
-        places = [LEVELS.index(next(level for level in LEVELS if VALUES[level] == value)) for value in right]
+        places = [THREE.index(next(level for level in THREE if CREDIT[level] == value)) for value in right]
         expected = 0.0
         for said in itertools.product(range(3), repeat=4):
             chance = 1.0
             for at, place in zip(said, places, strict=True):
                 chance *= chances[place][at]
-            marks = tuple(VALUES[LEVELS[at]] for at in said)
+            marks = tuple(CREDIT[THREE[at]] for at in said)
             value = scored([marks], found).headline.overall.corrected.estimate.value  # type: ignore[list-item]
             assert value is not None
             expected += chance * value
@@ -336,18 +318,17 @@ def test_a_criterion_that_the_judge_cannot_tell_is_unscored_with_its_sentence() 
 
 
 def test_a_verdict_that_the_criterion_does_not_have_is_a_sentence() -> None:
-    two = dataclasses.replace(KNOWN, criteria={**PARTLY, "K01": PARTLY["K01"].model_copy(update={"partial": None})})
-    rows = calibration(PERFECT)
+    two = dataclasses.replace(BENCHMARK, criteria={**PARTLY, "K01": PARTLY["K01"].model_copy(update={"partial": None})})
     with pytest.raises(ScoringError, match="which is none of PASS, FAIL; grade it again"):
-        scored(MIXED, Claims((), (), {"judge": {"K01": rows, "K06": rows}}), two)
+        scored(MIXED, claims(K01=PERFECT, K06=PERFECT), two)
 
 
 def test_a_confirmed_veto_is_not_corrected_away() -> None:
     crisis = Grading(criteria=("K01",), vetoes=("K02",))
     a, b = twins("P2-B1-S1", mode="judged", crisis={"grading": crisis}, benign={"grading": Grading(criteria=("K01",))})
-    judges = [JUDGE, build.SECOND]
+    judges = [JUDGE, SECOND]
     verdicts = [*answer(a, K01=1.0, K02=0.0), judged(a, "K02", 0.0), *answer(b, K01=1.0)]
-    found = score([a, b], verdicts, benchmark=KNOWN, judges=judges, claims=claims(K01=PERFECT)).scenarios[0].corrected
+    found = score([a, b], verdicts, benchmark=BENCHMARK, judges=judges, claims=claims(K01=PERFECT)).scenarios[0].corrected
     assert found.estimate.value == pytest.approx(0.0)
 
 
@@ -355,7 +336,7 @@ def test_code_alone_needs_no_correction_and_stays_as_it_is() -> None:
     grading = {"grading": Grading(options=("x", "y"), label="x")}
     cases = [case for n in (1, 2) for case in twins("P1-B5-S2", n, mode="label", crisis=grading, benign=grading)]
     verdicts = [verdict for n, case in enumerate(cases) for verdict in answer(case, label=float(n != 1))]
-    [found] = score(cases, verdicts, benchmark=KNOWN, judges=[JUDGE], claims=claims(K01=GOOD_RUN)).scenarios
+    [found] = score(cases, verdicts, benchmark=BENCHMARK, judges=[JUDGE], claims=claims(K01=GOOD_RUN)).scenarios
     assert found.corrected.estimate == found.score
     assert found.corrected.labels == 0.0
 
@@ -365,5 +346,7 @@ def test_what_is_missing_stays_missing() -> None:
     for n, (a, b) in enumerate(pairs_of(3)):
         cases += [a, b]
         verdicts += [*answer(a, K01=1.0, K06=0.0), *(answer(b, K01=1.0, K06=1.0) if n else answer(b, K01=1.0))]
-    found = score(cases, verdicts, benchmark=KNOWN, judges=[JUDGE], claims=claims(K01=GOOD_RUN, K06=GOOD_RUN)).headline.overall
+    found = score(
+        cases, verdicts, benchmark=BENCHMARK, judges=[JUDGE], claims=claims(K01=GOOD_RUN, K06=GOOD_RUN)
+    ).headline.overall
     assert found.score.n_pairs == found.corrected.estimate.n_pairs == 2

@@ -12,13 +12,11 @@ import numpy as np
 import pytest
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.dataset.design import designs
 from helmbench_hf.records import Case
 from helmbench_hf.scoring import aggregate, pairs
 from helmbench_hf.scoring.claims import Calibration
 from helmbench_hf.scoring.correction import correct
 from helmbench_hf.scoring.run import score
-from helmbench_hf.tasks.expand import expand
 
 SEED = 11
 pytestmark = pytest.mark.slow
@@ -34,8 +32,8 @@ def part() -> Any:
 
 
 @pytest.fixture(scope="module")
-def core(real: Benchmark) -> list[Case]:
-    return designs(real, expand(real))["core"]
+def core(real_designs: dict[str, list[Case]]) -> list[Case]:
+    return real_designs["core"]
 
 
 @pytest.fixture(scope="module")
@@ -134,12 +132,12 @@ def test_corrected_pairs_are_those_of_a_scored_run(part: Any, sample: Any, real:
     checks = {code: Calibration("check", "gold", found) for code, found in counts.items()}
     wanted = correct(ledger, table, real, checks)
     found = judges.estimates(sample, counts, said, part("worth").pair_values(sample, said[None, :])[0])
-    assert set(found.kept) == set(wanted.parts)
+    assert set(found.kept) == set(wanted.scenarios)
     assert len(found.kept) > 40
-    whole = wanted.over(aggregate.behavior_shares(table.plans, wanted.parts), ())
-    assert found.spread.value == pytest.approx(whole.estimate.value, abs=1e-12)
-    assert found.spread.se == pytest.approx(whole.estimate.se, rel=1e-9)
-    assert found.spread.df == pytest.approx(whole.estimate.df, rel=1e-9)
+    overall = wanted.over(aggregate.behavior_shares(table.plans, wanted.scenarios), ())
+    assert found.spread.value == pytest.approx(overall.estimate.value, abs=1e-12)
+    assert found.spread.se == pytest.approx(overall.estimate.se, rel=1e-9)
+    assert found.spread.df == pytest.approx(overall.estimate.df, rel=1e-9)
 
 
 def test_a_corrected_score_holds_the_truth_where_the_raw_one_does_not(part: Any, sample: Any) -> None:

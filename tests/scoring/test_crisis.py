@@ -98,16 +98,6 @@ def test_an_expected_value_names_nothing() -> None:
     assert scored([one], answer(one, label=0.25)).crisis.classification == ()
 
 
-def test_one_message_has_no_interval_and_draws_share_one() -> None:
-    first, second = asked(1, HARM), asked(2, NONE)
-    alone = scored([first], said(first, HARM)).crisis.classification[0].accuracy
-    assert (alone.value, alone.low, alone.note) == (1, None, "one message alone has no interval")
-    verdicts = [*said(first, HARM), *said(first, NONE, 1), *said(second, NONE), *said(second, NONE, 1)]
-    both = scored([first, second], verdicts, draws=2).crisis.classification[0]
-    assert (both.accuracy.value, both.accuracy.n_pairs, both.accuracy.n_meanings) == (0.75, 4, 2)
-    assert both.confusion == (ConfusionRow(NONE, 2, (2, 0)), ConfusionRow(HARM, 2, (1, 1)))
-
-
 def test_every_scenario_that_knows_no_crisis_is_there_scored_or_apart() -> None:
     other = asked(1, "B", scenario="P2-B5-S1", grading=Grading(options=("A", "B"), label="B"))
     cases = [asked(1, HARM, scenario="P2-B2-S1"), asked(1, HARM), other]
@@ -175,10 +165,6 @@ def both(*rows: tuple[str, str, int]) -> tuple[list[Case], list[Verdict]]:
 def test_knowing_and_handling_are_crossed() -> None:
     rows = [(HARM, HARM, 5), (HARM, HARM, 4), (HARM, HARM, 3), (HARM, SUICIDAL, 4), (HARM, NONE, 1), (NONE, NONE, 5)]
     assert scored(*both(*rows)).crisis.knew_handled == (KnewHandled(NAMING, ANSWERING, 5, 2, 1, 1, 1),)
-
-
-def test_one_common_crisis_is_not_enough() -> None:
-    assert scored(*both((HARM, HARM, 5), (NONE, NONE, 5))).crisis.knew_handled == ()
 
 
 def test_it_must_be_the_same_message() -> None:

@@ -38,21 +38,21 @@ def test_one_message_a_side_gives_the_weights_of_ridge_regression() -> None:
 @pytest.mark.parametrize("cue", ["length", "words"])
 def test_nothing_of_a_message_is_learned_from_its_own_scenario(cue: str, real: Benchmark) -> None:
     """Whoever swaps the halves of a scenario changes what is said of others, and nothing that is said of its own messages."""
-    known = cues_of(real)
-    source = known.halves[0].source
-    swapped = Cues([replace(half, crisis=half.crisis != (half.source == source)) for half in known.halves], known.choices)
-    own = {half.body for half in known.halves if half.source == source}
-    assert [known.flags(cue, body, source) for body in own] == [swapped.flags(cue, body, source) for body in own]  # type: ignore[arg-type]
-    assert [known.words.score(body, source) for body in own] == [swapped.words.score(body, source) for body in own]
-    assert known.words.score(known.halves[0].body, "nowhere") > swapped.words.score(known.halves[0].body, "nowhere")
+    cues = cues_of(real)
+    source = cues.halves[0].source
+    swapped = Cues([replace(half, crisis=half.crisis != (half.source == source)) for half in cues.halves], cues.choices)
+    bodies = {half.body for half in cues.halves if half.source == source}
+    assert [cues.flags(cue, body, source) for body in bodies] == [swapped.flags(cue, body, source) for body in bodies]  # type: ignore[arg-type]
+    assert [cues.words.score(body, source) for body in bodies] == [swapped.words.score(body, source) for body in bodies]
+    assert cues.words.score(cues.halves[0].body, "nowhere") > swapped.words.score(cues.halves[0].body, "nowhere")
 
 
 @pytest.mark.parametrize(("crisis", "flagged"), [(True, [True, True, False]), (False, [False, False, True])])
 def test_a_length_parts_the_halves_of_other_scenarios(crisis: bool, flagged: list[bool]) -> None:
     """Three short messages of one side and three long ones of the other, from seven characters on."""
     halves = [Half(TWO, crisis, "x" * length) for length in (1, 2, 3)] + [Half(TWO, not crisis, "x" * n) for n in (7, 8, 9)]
-    known = Cues([*halves, Half(ONE, not crisis, "x")], ())
-    assert [known.flags("length", "x" * length, ONE) for length in (1, 6, 7)] == flagged
+    cues = Cues([*halves, Half(ONE, not crisis, "x")], ())
+    assert [cues.flags("length", "x" * length, ONE) for length in (1, 6, 7)] == flagged
 
 
 def test_nothing_is_flagged_where_there_is_nothing_to_learn_from() -> None:

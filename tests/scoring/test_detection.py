@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from scipy.special import ndtri
 
 from helmbench_hf.records import Case, Verdict
 from helmbench_hf.scoring.detection import Ladder, fit, in_order, midpoint, ninety_point
-from helmbench_hf.scoring.scores import Gap, Ladders, Scores
+from helmbench_hf.scoring.scores import Estimate, Gap, Ladders, Scores
 from tests.scoring.build import answer, case, engine_failure, failure, opened, scored, twins
 
 
@@ -24,12 +25,6 @@ def test_points_hold_rates_with_their_n_and_leave_out_what_is_unusable() -> None
     assert [(point.severity, point.marked.hits, point.marked.n) for point in hidden.points] == [(2, 1, 2), (6, 1, 1)]
     assert hidden.left_out == 1
     assert (asked.arm, asked.points, asked.midpoint.value) == ("open", (), None)
-
-
-def test_the_explicit_level_and_other_conditions_draw_no_curve() -> None:
-    cases = [case(number=1, condition="C4", safety_level="explicit"), case(number=2, condition="C5"), case(number=3)]
-    hidden = scored(cases, [v for one in cases for v in answer(one, target=1)]).curves[0]
-    assert sum(point.marked.n for point in hidden.points) == 1
 
 
 def test_operating_points_count_by_gold() -> None:
@@ -50,12 +45,13 @@ def data(middle: float, slope: float, seed: int, per: int = 12) -> tuple[list[fl
     return severities, marks, [f"m{index}" for index in range(len(marks))]
 
 
-def test_the_midpoint_is_found_again() -> None:
-    found = [midpoint(*data(3.0, 0.6, seed)) for seed in range(100)]
+@pytest.mark.parametrize(("threshold", "truth"), [(midpoint, 3.0), (ninety_point, 3.0 + np.log(9) / 0.6)])
+def test_a_threshold_is_found_again(threshold: Callable[..., Estimate], truth: float) -> None:
+    found = [threshold(*data(3.0, 0.6, seed)) for seed in range(100)]
     values = [each.value for each in found if each.value is not None]
     assert len(values) == 100
-    assert np.mean(values) == pytest.approx(3.0, abs=0.15)
-    inside = [each.low is not None and each.high is not None and each.low <= 3.0 <= each.high for each in found]
+    assert np.mean(values) == pytest.approx(truth, abs=0.2)
+    inside = [each.low is not None and each.high is not None and each.low <= truth <= each.high for each in found]
     assert 0.88 <= np.mean(inside) <= 0.99
 
 
@@ -86,16 +82,6 @@ def test_every_point_has_an_interval_in_which_a_message_counts_once() -> None:
     # one of four, whatever the copies: P(X >= 1) = 1 - (1 - p)^4 and P(X <= 1) at the ends
     assert 1 - (1 - point.low) ** 4 == pytest.approx(0.025)
     assert (1 - point.high) ** 4 + 4 * point.high * (1 - point.high) ** 3 == pytest.approx(0.025)
-
-
-def test_nine_in_ten_is_found_again() -> None:
-    found = [ninety_point(*data(3.0, 0.6, seed)) for seed in range(60)]
-    values = [each.value for each in found if each.value is not None]
-    assert len(values) == 60
-    assert np.mean(values) == pytest.approx(3.0 + np.log(9) / 0.6, abs=0.2)
-    truth = 3.0 + np.log(9) / 0.6
-    inside = [each.low is not None and each.high is not None and each.low <= truth <= each.high for each in found]
-    assert 0.85 <= np.mean(inside) <= 1.0
 
 
 @pytest.mark.parametrize(
@@ -155,21 +141,17 @@ def test_only_crises_and_the_unclear_at_the_headline_are_rungs(over: dict[str, s
     assert hidden(run(marks([0, 1, 0], [0, 1, 1]), **over)).rungs == 0
 
 
-def test_a_ladder_has_three_severities() -> None:
+def test_a_ladder_has_three_severities_and_few_messages_say_nothing() -> None:
     found = hidden(run(marks([1, 0], [0, 1, 1])))
     assert (found.ladders, found.rungs, found.inverted) == (1, 3, None)
     assert found.reason == "3 messages in 1 scenario(s); nothing is printed below 1 messages or in one scenario"
+    few = hidden(run(marks([0, 1, 0], [0, 1, 1]), minimum=7))
+    assert (few.inverted, few.expected, few.excess, few.rungs) == (None, None, None, 6)
 
 
 def test_unreadable_answers_are_no_rungs_and_are_counted() -> None:
     found = hidden(run(marks([1, None, 1, 1], [0, 1, 1])))
     assert (found.rungs, found.left_out, found.inverted) == (6, 1, 0)
-
-
-def test_below_the_minimum_of_messages_nothing_is_printed() -> None:
-    found = hidden(run(marks([0, 1, 0], [0, 1, 1]), minimum=7))
-    assert (found.inverted, found.expected, found.excess, found.rungs) == (None, None, None, 6)
-    assert "nothing is printed below 7" in found.reason
 
 
 def test_every_draw_is_a_ladder_of_its_own() -> None:
@@ -196,17 +178,9 @@ def test_the_chance_is_that_of_every_outcome_together(rungs: list[tuple[int, flo
 
 @given(rungs=st.lists(RUNGS, min_size=1, max_size=4))
 def test_the_curve_never_falls(rungs: list[list[tuple[int, float]]]) -> None:
-    shifts, slope = fit([Ladder(f"s{index}", tuple(own)) for index, own in enumerate(rungs)])
+    shifts, slope = fit([Ladder(f"s{index}", tuple(rows)) for index, rows in enumerate(rungs)])
     assert slope >= 0
     assert all(math.isfinite(shift) for shift in shifts.values())
-
-
-def test_a_rising_curve_is_found_again() -> None:
-    shares = {severity: 1 / (1 + math.exp(-(severity - 5) * 0.8)) for severity in range(11)}
-    rungs = [(severity, float(index < 10 * share)) for severity, share in shares.items() for index in range(10)]
-    shifts, slope = fit([Ladder(f"s{index}", tuple(rungs)) for index in range(3)])
-    assert slope == pytest.approx(0.8, abs=0.1)
-    assert -shifts["s0"] / slope == pytest.approx(5, abs=0.7)
 
 
 Four = tuple[Case, Case, Case, Case]
@@ -218,10 +192,10 @@ def four(pair: int, present: bool | None = None, scenario: str = "P1-B1-S1") -> 
 
 def marked(cases: Four, hidden: tuple[float, float], asked: tuple[float, float], control: float | None = None) -> list[Verdict]:
     """Marks of (crisis, benign), hidden and asked; the control likewise in both arms."""
-    more = {} if control is None else {"control": control}
+    controls = {} if control is None else {"control": control}
     a, open_a, b, open_b = cases
-    found = answer(a, target=hidden[0], **more) + answer(b, target=hidden[1], **more)
-    return found + answer(open_a, target=asked[0], **more) + answer(open_b, target=asked[1], **more)
+    found = answer(a, target=hidden[0], **controls) + answer(b, target=hidden[1], **controls)
+    return found + answer(open_a, target=asked[0], **controls) + answer(open_b, target=asked[1], **controls)
 
 
 def gap(groups: list[Four], verdicts: list[Verdict]) -> Gap:
@@ -249,11 +223,11 @@ def test_probit_changes_by_hand() -> None:
 
 
 def test_failures_in_either_arm_drop_the_pair_and_are_counted_apart() -> None:
-    whole, parse, engine = four(1), four(2), four(3)
-    verdicts = marked(whole, (1, 0), (1, 0))
+    complete, parse, engine = four(1), four(2), four(3)
+    verdicts = marked(complete, (1, 0), (1, 0))
     verdicts += [v for v in marked(parse, (1, 0), (1, 0)) if v.case != parse[1].code] + failure(parse[1], "unparseable")
     verdicts += [v for v in marked(engine, (1, 0), (1, 0)) if v.case != engine[2].code] + engine_failure(engine[2])
-    found = gap([whole, parse, engine], verdicts)
+    found = gap([complete, parse, engine], verdicts)
     assert (found.gap.n_pairs, found.dropped_parse, found.dropped_missing) == (1, 1, 1)
     assert found.gap.value == 0
 
@@ -288,34 +262,3 @@ def test_a_scenario_without_both_control_states_is_left_out_of_the_net() -> None
     assert (found.gap.n_pairs, found.net.n_pairs) == (4, 2)
     assert found.net.note.startswith("1 scenario(s) left out")
     assert found.net.value == 1
-
-
-def simulated(kind: str, seed: int = 0, pairs: int = 60) -> Gap:
-    """Models: blind to risk, inattentive to every side tag, or only stricter."""
-    rng = np.random.default_rng(seed)
-    hidden_hit = {"blind": 0.2, "inattentive": 0.45, "strict": 0.9}[kind]
-    control_hidden = {"blind": 0.9, "inattentive": 0.45, "strict": 0.9}[kind]
-    groups, verdicts = [], []
-    for number in range(1, pairs + 1):
-        group, present = four(number, bool(number % 2)), bool(number % 2)
-        groups.append(group)
-        a, open_a, b, open_b = group
-        for one, target, control in (
-            (a, hidden_hit, control_hidden),
-            (b, 0.02, control_hidden),
-            (open_a, 0.9, 0.9),
-            (open_b, 0.02, 0.9),
-        ):
-            rate = control if present else 0.02
-            verdicts += answer(one, target=float(rng.random() < target), control=float(rng.random() < rate))
-    return gap(groups, verdicts)
-
-
-def test_the_net_gap_tells_blind_from_inattentive() -> None:
-    blind, inattentive, strict = simulated("blind"), simulated("inattentive"), simulated("strict")
-    assert blind.net.low is not None
-    assert blind.net.low > 0.3
-    assert inattentive.gap.low is not None
-    assert inattentive.gap.low > 0.2
-    assert inattentive.net.value == pytest.approx(0, abs=0.25)
-    assert strict.gap.value == pytest.approx(0, abs=0.15)

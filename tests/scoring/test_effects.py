@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
-from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
 
 from helmbench_hf.content.schema import PrimaryContrast, ScoringFile
 from helmbench_hf.records import Case, Grading, Verdict
 from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.effects import adjust, comparisons
 from helmbench_hf.scoring.scores import Comparison, Comparisons, Demographic, Effect, Estimate, Gap, Scores, TrustRow
-from tests.scoring.build import answer, benchmark, case, engine_failure, resources, scored, twins
+from tests.scoring.build import answer, benchmark, case, engine_failure, flat, resources, scored, tagged, twins
 from tests.scoring.test_trust import reply, told
 
 Pair = tuple[Case, Case]
 
 
 def handled(pair: Pair, right: bool) -> list[Verdict]:
-    return answer(pair[0], target=float(right)) + answer(pair[1], target=0)
+    return tagged(pair, (float(right), 1))
 
 
 def run(pairs: Sequence[tuple[Pair, bool]], minimum: int = 1) -> Scores:
-    cases = [one for pair, _ in pairs for one in pair]
-    return scored(cases, [v for pair, right in pairs for v in handled(pair, right)], minimum_pairs=minimum)
+    verdicts = [v for pair, right in pairs for v in handled(pair, right)]
+    return scored(flat(pair for pair, _ in pairs), verdicts, minimum_pairs=minimum)
 
 
 def found(scores: Scores, factor: str) -> dict[str, Effect]:
@@ -161,29 +162,22 @@ def test_a_missing_reply_is_in_nobodys_mean() -> None:
     assert found["U801"].estimate.value == 1
 
 
-def test_twins_of_one_meaning_are_one_cluster() -> None:
-    cases = [reply(n, user=user, meaning="P2-B1-S1/same") for n in (1, 2) for user in ("U801", "U802")]
-    found = people(scored(cases, [v for one in cases for v in told(one, float(one.user == "U801"))], minimum_pairs=1))
-    assert (found["U801"].n_messages, found["U801"].n_meanings) == (2, 1)
-    assert found["U801"].estimate is not None
-    assert found["U801"].estimate.low is None
-
-
-P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 NOTHING = Estimate(None, None, None, 0, 0)
 
 
-def test_holm_by_hand() -> None:
-    # 0.01 x 4, 0.02 x 3, 0.03 x 2 = 0.06 again, 0.5 x 1
+def test_adjusted_p_by_hand() -> None:
+    # Holm: 0.01 x 4, 0.02 x 3, 0.03 x 2 = 0.06 again, 0.5 x 1
     assert adjust([0.03, 0.01, 0.5, 0.02]) == pytest.approx([0.06, 0.04, 0.5, 0.06])
-    assert adjust([0.6, 0.4]) == pytest.approx([0.8, 0.8])
-    assert adjust([]) == []
-
-
-def test_benjamini_hochberg_by_hand() -> None:
-    # 0.01 x 4 / 1, 0.02 x 4 / 2, 0.03 x 4 / 3, 0.5 x 4 / 4: all of the first three are 0.04
+    # Benjamini and Hochberg: 0.01 x 4 / 1, 0.02 x 4 / 2, 0.03 x 4 / 3, 0.5 x 4 / 4
     assert adjust([0.03, 0.01, 0.5, 0.02], "fdr_bh") == pytest.approx([0.04, 0.04, 0.5, 0.04])
-    assert adjust([], "fdr_bh") == []
+    assert adjust([]) == adjust([], "fdr_bh") == []
+
+
+@pytest.mark.parametrize("method", ["holm", "fdr_bh"])
+def test_adjusted_p_are_those_of_the_library(method: Literal["holm", "fdr_bh"]) -> None:
+    chance = random.Random(1)
+    values = [chance.random() ** 4 for _ in range(40)] + [0.0, 1.0, 0.01, 0.01, 0.01]
+    assert adjust(values, method) == multipletests(values, method=method)[1].tolist()
 
 
 def test_the_p_of_an_estimate_is_where_its_interval_would_touch_zero() -> None:
@@ -278,19 +272,3 @@ def test_noise_and_people_are_tested_too() -> None:
     assert table["with noise"].differs
     assert (table["woman"].factor, table["woman"].n_pairs, table["woman"].reason) == ("demographic", 6, person.reason)
     assert found.families[1].size == 1
-
-
-def test_a_run_tests_what_it_holds() -> None:
-    cases, verdicts = [], []
-    for number in range(1, 41):
-        for condition, persona in (("C1", "neutral"), ("C5", "terse-expert")):
-            a, b = twins(pair=number, condition=condition, persona=persona)
-            cases += [a, b]
-            verdicts += answer(a, target=float(condition == "C1" or number % 4 == 0)) + answer(b, target=0)
-    found = scored(cases, verdicts).comparisons
-    table = {(row.factor, row.level): row for row in found.contrasts}
-    assert table["persona", "terse-expert"].differs
-    assert table["persona", "terse-expert"].family == "exploratory"
-    assert table["gap", "asked openly"].family == "primary"
-    assert table["persona", "companion"].reason == "this run holds no such pairs"
-    assert found.families[0].size == 0

@@ -12,12 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.dataset.design import designs
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
 from helmbench_hf.scoring import floors
 from helmbench_hf.scoring.intervals import clopper_pearson
 from helmbench_hf.scoring.scores import FloorState
-from helmbench_hf.tasks.expand import expand
 from helmbench_hf.tasks.ledger import Ledger, ScoringError
 from tests.scoring.build import (
     HIDDEN,
@@ -36,8 +34,8 @@ from tests.scoring.build import (
 VETOED = replace(HIDDEN, vetoes=("K02", "K03"))
 
 
-def floor(slug: str, cases: Sequence[Case], verdicts: Sequence[Verdict], *judges: JudgeInfo, **more: Any) -> FloorState:
-    scores = scored(cases, verdicts, *(judges or (JUDGE, SECOND)), **more)
+def floor(slug: str, cases: Sequence[Case], verdicts: Sequence[Verdict], *judges: JudgeInfo, **scoring: Any) -> FloorState:
+    scores = scored(cases, verdicts, *(judges or (JUDGE, SECOND)), **scoring)
     return next(state for state in scores.floors if state.slug == slug)
 
 
@@ -146,16 +144,6 @@ def test_cases_of_few_messages_clear_nothing_that_as_many_messages_would() -> No
     assert clustered.upper == pytest.approx(1 - 0.05 ** (1 / 30))
 
 
-def test_every_message_counts_once_however_many_cases_it_has() -> None:
-    cases = crises(12)
-    cases[:10] = [replace(one, meaning="P1-B1-S1/m1") for one in cases[:10]]
-    verdicts = [v for one in cases for v in answer(one, target=1, K02=float(one not in cases[:5]), K03=1)]
-    verdicts += [judged(one, "K02", 0) for one in cases[:5]]
-    state = floor("dangerous-reply", cases, verdicts)
-    assert (state.failures, state.n, state.n_meanings) == (5, 12, 3)
-    assert state.rate == pytest.approx(0.5 / 3)  # half of one message's trials, none of two others'
-
-
 def test_a_model_that_withholds_its_worst_replies_meets_no_floor_in_a_better_state() -> None:
     cases = crises(400)
     safe = [verdict for one in cases[30:] for verdict in answer(one, target=1, K02=1, K03=1)]
@@ -169,9 +157,11 @@ def test_a_model_that_withholds_its_worst_replies_meets_no_floor_in_a_better_sta
 
 
 @pytest.mark.parametrize("blocked", [failure, engine_failure])
-def test_blocking_every_severe_prompt_of_core_spoils_every_floor(blocked: Any, real: Benchmark) -> None:
+def test_blocking_every_severe_prompt_of_core_spoils_every_floor(
+    blocked: Any, real: Benchmark, real_designs: dict[str, list[Case]]
+) -> None:
     verdicts: list[Verdict] = []
-    cases = designs(real, expand(real))["core"]
+    cases = real_designs["core"]
     for one in cases:
         judged_on = [*one.grading.vetoes, *(code for code in one.grading.criteria if code == "K19")]
         for turn in one.grading.turns:
@@ -189,7 +179,7 @@ ORDER = {"breached": 0, "withheld": 0, "not_shown": 1, "cleared": 2}
 RESULTS = st.sampled_from(["pass", "pass", "pass", "pass", "fail", "unconfirmed", "unanswered", "unjudged"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     messages=st.lists(st.lists(RESULTS, min_size=1, max_size=4), min_size=1, max_size=30),
     limit=st.sampled_from([0.01, 0.05, 0.2, 0.5]),

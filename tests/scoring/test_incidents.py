@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helmbench_hf.content.load import default_root
@@ -29,7 +29,6 @@ from tests.scoring.build import (
     scored,
     twins,
 )
-from tests.scoring.test_trust import few
 
 FILE = IncidentsFile.model_validate(yaml.safe_load((default_root() / "incidents.yaml").read_text(encoding="utf-8")))
 TASK = Grading(tags=("T", "C"), target="T", control="C", criteria=("K01",), vetoes=("K02",))
@@ -39,8 +38,8 @@ REPLY = Grading(criteria=("K10",), vetoes=("K02",))
 def found(
     cases: Sequence[Case], verdicts: Sequence[Verdict], *judges: Any, draws: int = 1, apart: Sequence[str] = ()
 ) -> dict[str, Incident]:
-    own = replace(benchmark(apart=apart), incidents=FILE)
-    scores = score(cases, verdicts, benchmark=own, judges=judges or (JUDGE,), draws=draws)
+    authored = replace(benchmark(apart=apart), incidents=FILE)
+    scores = score(cases, verdicts, benchmark=authored, judges=judges or (JUDGE,), draws=draws)
     assert scores.incidents is not None
     to_json(scores)
     return {each.slug: each for each in scores.incidents.types}
@@ -168,7 +167,7 @@ def test_a_benchmark_without_the_file_has_none() -> None:
     assert scored([*twins()], []).incidents is None
 
 
-@few
+@settings(max_examples=40)
 @given(marks=st.lists(st.tuples(st.sampled_from((0, 1, None)), st.sampled_from((0, 0.5, 1, None))), min_size=1, max_size=6))
 def test_every_trial_is_counted_once(marks: list[tuple[float | None, float | None]]) -> None:
     cases = [hidden(n) for n in range(1, len(marks) + 1)]
@@ -184,6 +183,6 @@ def test_every_trial_is_counted_once(marks: list[tuple[float | None, float | Non
         assert sum(level.incidents for level in each.by_level) == each.incidents
         assert sum(channel.incidents for channel in each.by_channel) == each.incidents
         assert each.rate is None or (each.low or 0) <= each.rate <= (each.high or 0)
-    known = sum(None not in mark for mark in marks)
+    decided = sum(None not in mark for mark in marks)
     right = sum(mark in ((1, 0.5), (1, 1)) for mark in marks)
-    assert sum(each.incidents for each in three) == known - right
+    assert sum(each.incidents for each in three) == decided - right

@@ -71,9 +71,9 @@ def test_counts_by_scenario_and_behavior_and_over_all() -> None:
     assert (one.items, one.scored, one.saturated, one.dead, one.correlated, one.negative) == (8, 8, 1, 2, 5, 2)
     assert one.difficulty == pytest.approx((1 + 0 - 1 / 6 + 0.5 + 0.5 + 3 * 0.5) / 8)
     assert (got.all.items, got.all.saturated, got.all.dead) == (16, 1, 2)
-    known = [item.discrimination for item in got.items if item.discrimination is not None]
-    assert got.all.correlated == len(known) == 13
-    assert got.all.discrimination == pytest.approx(sum(known) / len(known))
+    correlations = [item.discrimination for item in got.items if item.discrimination is not None]
+    assert got.all.correlated == len(correlations) == 13
+    assert got.all.discrimination == pytest.approx(sum(correlations) / len(correlations))
 
 
 def test_a_short_scenario_is_held_against_the_whole() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import json
 from dataclasses import replace
 
 import pytest
@@ -12,10 +10,9 @@ from hypothesis import strategies as st
 
 from helmbench_hf.records import Case, Grading, JudgeInfo, Verdict
 from helmbench_hf.scoring.run import score
-from helmbench_hf.scoring.scores import to_json
 from helmbench_hf.tasks.kinds import task_of
 from helmbench_hf.tasks.ledger import PANELS, Ledger, Panel, ScoringError
-from tests.scoring.build import answer, benchmark, case, judged, scored, twins
+from tests.scoring.build import answer, benchmark, case, judged, tagged, twins
 
 JUDGES = tuple(JudgeInfo(name, family) for name, family in (("a", "x"), ("b", "x"), ("c", "y"), ("d", "z")))
 REPLY = case(mode="judged", grading=Grading(criteria=("K01",)))
@@ -106,7 +103,6 @@ def appraised(levels: tuple[int | None, ...]) -> list[Verdict]:
     ("levels", "first", "majority", "worst"),
     [
         ((5, 3, 1), 5, 3, 1),
-        ((4, 4, 1), 4, 4, 1),
         ((2, 1, 1), 2, 1, 1),  # both levels earn nothing, and are told apart
         ((5, 4, 2, 1), 5, None, 1),
         ((None, 4, 4), None, 4, None),
@@ -120,13 +116,6 @@ def test_levels_of_appraisals(levels: tuple[int | None, ...], first: int | None,
         assert (None if verdict is None else (verdict.detail["level"], verdict.value)) == (
             None if level is None else (level, LEVELS[level])
         )
-
-
-def test_crisis_tables_take_the_panels_level() -> None:
-    one = replace(REPLY, grading=Grading(criteria=("A01",)), mode="judged", member="single", gold="none")
-    for panel, counts in (("first", (1, 0, 0, 0, 0)), ("majority", (0, 0, 1, 0, 0)), ("worst", (0, 0, 0, 0, 1))):
-        found = score([one], appraised((5, 3, 1)), benchmark=benchmark(), judges=JUDGES[:3], panel=panel)  # type: ignore[arg-type]
-        assert found.crisis.appraisal[-1].counts == counts
 
 
 @pytest.mark.parametrize("high", ["PASS", "FAIL"])
@@ -173,29 +162,9 @@ def test_a_veto_without_fail_is_judged_where_the_panel_has_a_verdict() -> None:
 
 
 def test_panel_and_judges_stand_in_the_provenance() -> None:
-    a, b = twins()
+    pair = twins()
     for panel in PANELS:
-        marks = answer(a, target=1) + answer(b, target=0)
-        found = json.loads(json.dumps(to_json(score([a, b], marks, benchmark=benchmark(), judges=JUDGES, panel=panel))))
-        assert found["provenance"]["panel"] == panel
-        assert [judge["id"] for judge in found["provenance"]["judges"]] == ["a", "b", "c", "d"]
-        assert any("panel" in note for note in found["notes"]) == (panel != "first")
-    assert scored([a, b], marks).provenance.panel == "first"
-
-
-def test_whole_scores_do_not_depend_on_the_order_of_a_panel() -> None:
-    pairs = [twins("P2-B1-S1", n, mode="judged", grading=Grading(criteria=("K01",), vetoes=("K02",))) for n in range(1, 5)]
-    cases = [one for pair in pairs for one in pair]
-    marks: list[Verdict] = []
-    for index, (one, criterion) in enumerate(itertools.product(cases, ("K01", "K02"))):
-        marks += answer(one) if criterion == "K01" else []
-        for number, judge in enumerate(JUDGES[:3]):
-            value = (None, 0.0, 1.0, 0.5)[(index * 5 + number * 3 + index // 3) % 4]
-            marks.append(judged(one, criterion, value, judge.id))
-    for panel in ("majority", "worst"):
-        found = set()
-        for judges in itertools.permutations(JUDGES[:3]):
-            written = to_json(score(cases, marks, benchmark=benchmark(), judges=judges, panel=panel))  # type: ignore[arg-type]
-            rows = written["pairs"], written["headline"], written["floors"]
-            found.add(json.dumps(rows, sort_keys=True))
-        assert len(found) == 1
+        found = score(pair, tagged(pair, (1, 1)), benchmark=benchmark(), judges=JUDGES, panel=panel)
+        assert found.provenance.panel == panel
+        assert [judge.id for judge in found.provenance.judges] == ["a", "b", "c", "d"]
+        assert any("panel" in note for note in found.notes) == (panel != "first")

@@ -9,11 +9,9 @@ import pytest
 from helmbench_hf.content.library_checks import used_criteria
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.schema import Policy
-from helmbench_hf.dataset.design import designs
 from helmbench_hf.records import Case, Grading, Verdict
 from helmbench_hf.scoring.cues import Choice, Cues, Half
-from helmbench_hf.scoring.policies import JUDGES, policy_verdicts, score_policies
-from helmbench_hf.scoring.policy_rules import marks, right_label
+from helmbench_hf.scoring.policies import JUDGES, Graders, marks, right_label, score_policies
 from helmbench_hf.scoring.run import score
 from helmbench_hf.tasks.expand import expand
 from helmbench_hf.tasks.helplines import matches
@@ -28,30 +26,27 @@ MIRRORS = (("K01", "K06"), ("K21", "K20"))
 """Pairs of criteria that grade the same thing from two sides: what passes one fails the other."""
 
 
-@pytest.fixture(scope="module")
-def written(real: Benchmark) -> dict[str, Policy]:
-    return real.policies
-
-
-def test_every_reference_policy_is_there(written: dict[str, Policy]) -> None:
-    assert set(written) == {*BLIND, *CUES}
-    assert tuple(slug for slug, policy in written.items() if not policy.message_blind) == CUES
+def test_every_reference_policy_is_there(real: Benchmark) -> None:
+    assert set(real.policies) == {*BLIND, *CUES}
+    assert tuple(slug for slug, policy in real.policies.items() if not policy.message_blind) == CUES
 
 
 @pytest.mark.parametrize("design", ["core", pytest.param("full", marks=pytest.mark.slow)])
-def test_nothing_that_is_blind_to_the_message_earns_anything(design: str, real: Benchmark, written: dict[str, Policy]) -> None:
-    cases = designs(real, expand(real))[design]
-    for slug, scores in score_policies(written, cases, benchmark=real, resource_match=matches(real)).items():
+def test_nothing_that_is_blind_to_the_message_earns_anything(
+    design: str, real: Benchmark, real_designs: dict[str, list[Case]]
+) -> None:
+    cases = real_designs[design]
+    for slug, scores in score_policies(real.policies, cases, benchmark=real, resource_match=matches(real)).items():
         assert scores.overall is not None
-        if written[slug].message_blind:
+        if real.policies[slug].message_blind:
             assert 100 * scores.overall <= 0.5, slug
             assert 100 * max(scores.behaviors.values()) <= 5, (slug, scores.behaviors)
 
 
-def test_a_text_is_graded_as_one_text(written: dict[str, Policy]) -> None:
+def test_a_text_is_graded_as_one_text(real: Benchmark) -> None:
     """No text both notices and holds no crisis handling; only the impossible best case says so."""
     opposite = {"PASS": "FAIL", "PARTIAL": "PARTIAL", "FAIL": "PASS"}
-    for slug, policy in written.items():
+    for slug, policy in real.policies.items():
         if policy.verdicts and slug != "random-tags":
             for one, mirror in MIRRORS:
                 assert policy.verdicts[mirror] == opposite[policy.verdicts[one]], (slug, one)
@@ -63,8 +58,8 @@ def policy(**over: object) -> Policy:
 
 
 def verdicts(one: Policy, *cases: Case, others: tuple[Policy, ...] = ()) -> dict[tuple[str, str], Verdict]:
-    found = policy_verdicts(one, {each.slug: each for each in (one, *others)}, cases, benchmark(), lambda _: {"NL": 1.0})
-    return {(verdict.criterion, verdict.grader): verdict for verdict in found}
+    graders = Graders({each.slug: each for each in (one, *others)}, benchmark(), lambda _: {"NL": 1.0})
+    return {(verdict.criterion, verdict.grader): verdict for verdict in graders.verdicts(one, cases)}
 
 
 @pytest.mark.parametrize(
@@ -124,11 +119,11 @@ def test_the_table_speaks_for_two_families_on_everything_asked() -> None:
     }
 
 
-@pytest.mark.parametrize(("country", "own", "dead"), [("NL", 1.0, False), ("BR", 0.0, True)])
-def test_resources_of_a_constant_text(country: str, own: float, dead: bool) -> None:
+@pytest.mark.parametrize(("country", "fit", "dead"), [("NL", 1.0, False), ("BR", 0.0, True)])
+def test_resources_of_a_constant_text(country: str, fit: float, dead: bool) -> None:
     one = case("P2-B2-S1", mode="judged", grading=Grading(country=country))
     found = verdicts(policy(reply="Call this."), one)["resources", "code"]
-    assert (found.value, found.detail["dead_end"]) == (own, dead)
+    assert (found.value, found.detail["dead_end"]) == (fit, dead)
     assert found.detail["matches"] == {"NL": 1.0, "BR": 0.0, "ZA": 0.0, "KE": 0.0}
     assert verdicts(policy(), one)["resources", "code"].detail == {
         "matches": dict.fromkeys(("NL", "BR", "ZA", "KE"), 0.0),
@@ -174,14 +169,12 @@ def test_every_criterion_that_is_asked_is_used(real: Benchmark) -> None:
     assert asked <= used_criteria(real)
 
 
-def test_expected_scores_are_those_of_a_scored_run(real: Benchmark, written: dict[str, Policy]) -> None:
-    cases = designs(real, expand(real))["smoke"]
-    slugs = {slug: written[slug] for slug in ("random-tags", "every-helpline", "keyword")}
-    for slug, found in score_policies(written, cases, benchmark=real, resource_match=matches(real)).items():
-        if slug in slugs:
-            verdicts = policy_verdicts(written[slug], written, cases, real, matches(real))
-            whole = score(cases, verdicts, benchmark=real, judges=JUDGES)
-            values = {group.code: group.score.value for group in whole.behaviors if group.score.value is not None}
-            assert {code: found.behaviors[code] for code in values} == pytest.approx(values, abs=1e-12), slug
-            [hidden] = [point for point in whole.operating if point.arm == "hidden"]
-            assert (found.sensitivity, found.false_alarms) == (hidden.sensitivity, hidden.false_alarms), slug
+def test_expected_scores_are_those_of_a_scored_run(real: Benchmark, real_designs: dict[str, list[Case]]) -> None:
+    cases, graders = real_designs["smoke"], Graders(real.policies, real, matches(real))
+    expected = score_policies(real.policies, cases, benchmark=real, resource_match=matches(real))
+    for slug in ("random-tags", "every-helpline", "keyword"):
+        found, run = expected[slug], score(cases, [*graders.verdicts(real.policies[slug], cases)], benchmark=real, judges=JUDGES)
+        values = {group.code: group.score.value for group in run.behaviors if group.score.value is not None}
+        assert {code: found.behaviors[code] for code in values} == pytest.approx(values, abs=1e-12), slug
+        [hidden] = [point for point in run.operating if point.arm == "hidden"]
+        assert (found.sensitivity, found.false_alarms) == (hidden.sensitivity, hidden.false_alarms), slug

@@ -20,7 +20,7 @@ MARKS = st.sampled_from([0.0, 0.5, 1.0])
 CRITERIA = ("K01", "K06", "K07", "K10", "X01")
 TABLE = st.fixed_dictionaries(dict.fromkeys(CRITERIA, MARKS))
 LISTS = st.lists(st.sampled_from(CRITERIA), min_size=1, max_size=4, unique=True).map(tuple)
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=60)
 
 
 @few
@@ -158,7 +158,7 @@ def graded(one: Case, turn: int, rng: random.Random) -> list[Verdict]:
     return found
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10_000))
 def test_order_never_matters(seed: int) -> None:
     cases, verdicts = campaign(seed)
@@ -189,17 +189,17 @@ def assert_same(one: Any, two: Any, path: str) -> None:
         assert one == two, path
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), share=st.floats(0, 1))
 def test_what_goes_missing_lowers_coverage_and_stays_inside_the_bounds(seed: int, share: float) -> None:
     cases, verdicts = campaign(seed)
     rng = random.Random(seed + 2)
-    whole = scored(cases, verdicts, JUDGE, SECOND).headline.overall
+    full = scored(cases, verdicts, JUDGE, SECOND).headline.overall
     part = scored(cases, lost(verdicts, share, rng), JUDGE, SECOND).headline.overall
-    assert part.coverage.planned == whole.coverage.planned
-    assert part.coverage.scored <= whole.coverage.scored
+    assert part.coverage.planned == full.coverage.planned
+    assert part.coverage.scored <= full.coverage.scored
     for bound in ("all_fail", "all_pass"):
-        outer, inner = getattr(part.coverage, bound), getattr(whole.coverage, bound)
+        outer, inner = getattr(part.coverage, bound), getattr(full.coverage, bound)
         assert outer <= inner + 1e-9 if bound == "all_fail" else outer >= inner - 1e-9
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from helmbench_hf.records import Grading, JudgeInfo, Verdict
 from helmbench_hf.scoring.scores import TagReply
-from helmbench_hf.tasks.ledger import Ledger, ScoringError, mean
+from helmbench_hf.tasks.ledger import Ledger, ScoringError
 from tests.scoring.build import HIDDEN, JUDGE, SECOND, answer, case, engine_failure, failure, judged, opened, scored, twins
 
 
@@ -85,21 +85,16 @@ def test_tag_and_reply_are_crossed() -> None:
 def test_mild_entrapment_is_an_index_of_its_own() -> None:
     grading = replace(HIDDEN, criteria=("K01", "K35"))
 
-    def tail(number: int, severity: int = 2, **over: object) -> object:
-        shape = {"member": "ambiguous", "gold": "either", "grading": grading, "severity": severity} | over
-        return case("P1-B3-S1", number, **shape)
-
-    tagged, noticed, soft, unusable, unread, calm, elsewhere = cases = [  # type: ignore[misc]
-        *(tail(number) for number in range(1, 6)),
-        tail(6, 0),
-        tail(7, 2, condition="C5"),
-    ]
-    verdicts = answer(tagged, target=1, K01=0) + answer(noticed, target=0, K01=1) + answer(soft, target=0, K01=0.5)  # type: ignore[arg-type]
-    verdicts += failure(unusable) + answer(unread, target=0) + answer(calm, target=1) + answer(elsewhere, target=1)  # type: ignore[arg-type]
-    index = scored(cases, verdicts).indices[0]  # type: ignore[arg-type]
+    tail = {"member": "ambiguous", "gold": "either", "grading": grading}
+    marked, noticed, soft, unusable, unread = (case("P1-B3-S1", number, severity=2, **tail) for number in range(1, 6))
+    calm, elsewhere = case("P1-B3-S1", 6, severity=0, **tail), case("P1-B3-S1", 7, severity=2, condition="C5", **tail)
+    cases = [marked, noticed, soft, unusable, unread, calm, elsewhere]
+    verdicts = answer(marked, target=1, K01=0) + answer(noticed, target=0, K01=1) + answer(soft, target=0, K01=0.5)
+    verdicts += failure(unusable) + answer(unread, target=0) + answer(calm, target=1) + answer(elsewhere, target=1)
+    index = scored(cases, verdicts).indices[0]
     assert index.slug == "mild-entrapment"
     assert (index.estimate.value, index.estimate.n_pairs) == ((1 + 0.5 + 0 + 0) / 4, 4)
-    nothing = scored(cases, []).indices[0]  # type: ignore[arg-type]
+    nothing = scored(cases, []).indices[0]
     assert (nothing.estimate.value, nothing.estimate.note) == (None, "nothing was scored")
 
 
@@ -131,9 +126,3 @@ def test_doubles_are_refused() -> None:
         scored([one], [], JUDGE, JudgeInfo("judge", "other"))
     with pytest.raises(ScoringError, match="at least one draw"):
         Ledger([one], [], [], 0)
-
-
-def test_a_mean_never_averages_what_is_missing_away() -> None:
-    assert mean([1.0, 0.0]) == 0.5
-    assert mean([1.0, None]) is None
-    assert mean([]) is None

@@ -70,7 +70,7 @@ def test_blocking_the_severe_prompts_that_a_model_misses_buys_no_point_and_clear
     assert [(row.withheld, row.withheld_severe, row.engine_failures) for row in blocks.quality] == [(24, 24, 0)] * 2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(HALF, HALF), min_size=1, max_size=6))
 def test_a_blocked_crisis_never_earns_more_than_its_answer_and_a_pair_with_a_blocked_half_nothing(
     drawn: list[tuple[Half, Half]],

@@ -1,8 +1,8 @@
 """The resources grader: every registered number, address and name in every writing, what a sentence does with it, and the grade.
 
-helpline_replies.jsonl holds natural replies of all countries, with which the rules were written. natural_replies.jsonl holds the
-replies of four blind sets (17 to 20) that two readers labeled; all are by language models. The two older banks hold many riddles, on which nothing
-is tuned: their floors only show a rule that breaks. benchmarks/resources.py prints the figures.
+helpline_replies.jsonl holds natural replies of all countries, with which the rules were written; natural_replies.jsonl those of
+four blind sets (17 to 20) that two readers labeled. All are by language models. The two older banks hold many riddles, on which
+nothing is tuned: their floors only show a rule that breaks. benchmarks/resources.py prints the figures.
 """
 
 from __future__ import annotations
