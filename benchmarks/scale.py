@@ -222,7 +222,7 @@ def generate(folder: Path, count: int) -> Row:
     shutil.rmtree(folder / "run", ignore_errors=True)
     setattr(run, "open_engine", lambda spec: Scripted())  # noqa: B010  the one thing that is not the product's own
     listener = Listener()
-    run.child(_payload(folder, "missing"), listener)  # type: ignore[arg-type]
+    run.child(_payload(folder, "missing"), listener)
     size = sum(path.stat().st_size for path in (folder / "run" / "completions").iterdir())
     return {
         "answers": listener.last["completions"],
@@ -235,7 +235,7 @@ def replay(folder: Path, count: int) -> Row:
     """The same command again with `--reuse only`: every answer stands in the journal."""
     from helmbench_hf.runs import generate as run
 
-    run.child(_payload(folder, "only"), Listener())  # type: ignore[arg-type]
+    run.child(_payload(folder, "only"), Listener())
     return {}
 
 

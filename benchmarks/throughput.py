@@ -17,6 +17,7 @@ import json
 import os
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +78,7 @@ def _figures(ask: Ask, events: dict[str, Row]) -> Row:
         "only": ask.only,
         "limit": ask.limit,
         "shard": ask.shard,
-        "settings": ask.settings.as_row(),
+        "settings": asdict(ask.settings),
         "engine": ready["engine"],
         "devices": devices,
         "load_s": round(ready["load_seconds"], 1),

@@ -15,8 +15,8 @@ import helmbench_hf
 from helmbench_hf import evaluate, load_cases
 from helmbench_hf.judging import grade as grading
 from helmbench_hf.judging.judge import JudgeSpec
-from helmbench_hf.models.endpoint import WithheldError
 from helmbench_hf.models.engine import EngineError
+from helmbench_hf.models.withheld import WithheldError
 from helmbench_hf.runs import generate as generating
 from helmbench_hf.runs.folder import RunError, RunFolder
 from tests.judging.runs import good

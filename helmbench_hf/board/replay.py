@@ -16,9 +16,9 @@ from helmbench_hf.hashing import digest
 from helmbench_hf.judging.grade import by_code, exchanges, questions
 from helmbench_hf.judging.judge import verdict
 from helmbench_hf.models.chat import ServerTemplate
-from helmbench_hf.models.endpoint import ENDS
 from helmbench_hf.models.engine import Message
 from helmbench_hf.models.keys import KeyContext
+from helmbench_hf.models.withheld import ENDS
 from helmbench_hf.records import Case, Completion, Verdict
 from helmbench_hf.runs.journal import line_of, row_of
 from helmbench_hf.runs.turns import Conversations, Settings, turn_name
@@ -71,14 +71,14 @@ def find_answers(cases: Sequence[Case], context: KeyContext, settings: Settings,
     """Walk every conversation of the plan from its first key, each answer leading to the next turn's."""
     found, ended = Answers(), set[tuple[str, int]]()
     for each in Conversations(cases, ServerTemplate(), context, settings, rows).reached():
-        turn, completion = each.turn, rows.get(each.key)
-        budget = turn.case.max_tokens + settings.thinking_tokens
+        completion = rows.get(each.key)
+        budget = each.case.max_tokens + settings.thinking_tokens
         known = found.asked.setdefault(each.key, Asked([], budget, messages_sha(each.messages)))
-        known.names.append(turn.name)
+        known.names.append(each.name)
         if completion is not None:
-            found.by_name[turn.name] = completion
+            found.by_name[each.name] = completion
             if completion.status in ENDED:
-                ended.add((turn.case.code, turn.draw))
+                ended.add((each.case.code, each.draw))
     for case in cases:
         for draw in range(settings.draws):
             if (case.code, draw) not in ended:

@@ -34,7 +34,7 @@ from helmbench_hf.people.rating import Ratings, prepare
 from helmbench_hf.people.siri2 import load_answers, load_instrument, result
 from helmbench_hf.report.text import plain
 from helmbench_hf.runs.folder import RunFolder
-from helmbench_hf.runs.journal import Journal, RunLock
+from helmbench_hf.runs.journal import Journal, run_lock
 
 app = group("The human baseline: people answer the cases that models answer.")
 
@@ -152,7 +152,7 @@ def rate(
     Example: helmbench rate --run runs/a --out ratings --rater R1 --rater R2
     """
     benchmark = default_benchmark()
-    with RunLock.acquire(out):
+    with run_lock(out):
         rated = prepare(RunFolder(run), out, benchmark, rater or ["R1", "R2"], limit=limit, criteria=codes(criteria), seed=seed)
         with Journal.open(out / "ratings", "rate") as journal:
             ratings = Ratings(rated, benchmark, out, journal)

@@ -37,7 +37,7 @@ from helmbench_hf.models.identity import ModelIdentity, model_info
 from helmbench_hf.models.keys import KeyContext, request_key
 from helmbench_hf.records import CREDIT, Answer, Case, Completion, Verdict
 from helmbench_hf.runs.folder import JUDGE, RunError, RunFolder, write_json
-from helmbench_hf.runs.journal import Journal, RunLock
+from helmbench_hf.runs.journal import Journal, run_lock
 from helmbench_hf.tasks.answers import json_objects
 
 LEAST_MASS = 0.5
@@ -319,7 +319,7 @@ def ask_judge(
     `JournalError` where another process writes this judge's folder, `EngineError` where the engine died for good.
     """
     own = folder.judgments / judge.spec.id
-    with RunLock.acquire(own):
+    with run_lock(own):
         engine, row = _settle(folder, judge, benchmark, listener)
         wanted = {
             ask.key(judge.context): ask
@@ -369,7 +369,7 @@ def _settle(folder: RunFolder, judge: Judge, benchmark: Benchmark, listener: Lis
         "orders": spec.orders,
         "rubric": rubric.identity(benchmark),
         "key": context,
-        "model": judge.model.as_row(),
+        "model": asdict(judge.model),
         "chat": asdict(judge.template.facts),
         **({"preset": spec.preset} if spec.preset else {}),
     }

@@ -231,16 +231,17 @@ class ChatTemplate(Chat):
         return ids + self._ids(text[position:])
 
     def _probe(self, thinking: Thinking | None) -> ChatFacts:
-        role = self._system_role()
+        probed = self._rendered(_PROBE)
+        role: SystemRole = "rejected" if probed is None else "native" if _SYSTEM in probed else "dropped"
         messages = _PROBE if role == "native" else fold(_PROBE)
         try:
             self._text(messages)
         except ChatError as error:
             raise EngineError(f"The model's chat template cannot render the plainest conversation: {error}") from error
-        switch = next((name for name in SWITCHES if self._differs(messages, name)), "")
+        switch = next((name for name in SWITCHES if self._is_switch(messages, name)), "")
         if thinking is not None:
             self._switch(switch, thinking)
-        text = self._text(messages)
+        text, next_turn = self._text(messages), self._rendered((*messages, *_LATER))
         states: dict[Thinking, bool] = {"on": True, "off": False}
         state = (state for state, value in states.items() if switch and self._text(messages, {switch: value}) == text)
         bos, ids = self._tokenizer.bos_token_id, self._ids(text)
@@ -249,46 +250,38 @@ class ChatTemplate(Chat):
             template_sha=text_sha(self._source),
             system_role=role,
             folded=role != "native",
-            developer_role=self._developer_role(role),
+            developer_role=self._developer_role(probed),
             thinking_switch=switch,
             thinking=next(state, "unknown"),
             opens_reasoning=opens_reasoning(text),
             special_reasoning=any(token in mark for token in self._special for pair in TAGS for mark in pair),
-            keeps_prefix=self._keeps_prefix(messages),
+            keeps_prefix=next_turn is not None and next_turn.startswith(text),
             bos="none" if not starts else "one" if starts == 1 else "doubled",
             dated=text != self._text(messages, date=PINNED_DATE + datetime.timedelta(days=400)),
             template_kwargs=dict(self._kwargs),
         )
 
-    def _system_role(self) -> SystemRole:
+    def _rendered(self, messages: Sequence[Message | Mapping[str, str]], arguments: Mapping[str, Any] = _NOTHING) -> str | None:
+        """Render with the template; None where it breaks."""
         try:
-            return "native" if _SYSTEM in self._text(_PROBE) else "dropped"
+            return self._text(messages, arguments)
         except ChatError:
-            return "rejected"
+            return None
 
-    def _developer_role(self, system_role: SystemRole) -> DeveloperRole:
-        try:
-            text = self._text([{"role": "developer", "content": _SYSTEM}, _PROBE[1]])
-        except ChatError:
+    def _developer_role(self, with_system: str | None) -> DeveloperRole:
+        text = self._rendered([{"role": "developer", "content": _SYSTEM}, _PROBE[1]])
+        if text is None:
             return "rejected"
         if _SYSTEM not in text:
             return "dropped"
-        if system_role != "rejected" and text == self._text(_PROBE):
+        if text == with_system:
             return "as_system"
         return "native" if "developer" in self._source else "unnamed"
 
-    def _differs(self, messages: Sequence[Message], switch: str) -> bool:
+    def _is_switch(self, messages: Sequence[Message], name: str) -> bool:
         """Say whether the prompt differs between the two values of an argument."""
-        try:
-            return self._text(messages, {switch: True}) != self._text(messages, {switch: False})
-        except ChatError:
-            return False
-
-    def _keeps_prefix(self, messages: Sequence[Message]) -> bool:
-        try:
-            return self._text((*messages, *_LATER)).startswith(self._text(messages))
-        except ChatError:
-            return False
+        on, off = (self._rendered(messages, {name: value}) for value in (True, False))
+        return None not in (on, off) and on != off
 
     def _switch(self, name: str, thinking: Thinking) -> None:
         """Set the argument that turns thinking on or off; refused where the prompt would be the same either way."""

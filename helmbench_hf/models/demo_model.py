@@ -51,11 +51,13 @@ def demo_model_path(cache: Path | None = None) -> Path:
         return target
     source = _wheel_file()
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".making-") as made:
-        _convert(source, Path(made))
-        hashes = {path.name: _sha(path) for path in sorted(Path(made).iterdir())}
-        (Path(made) / "manifest.json").write_text(json.dumps(hashes, indent=1) + "\n")
-        _put(Path(made), target)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".making-") as folder:
+        made = Path(folder) / "checkpoint"
+        made.mkdir()
+        _convert(source, made)
+        hashes = {path.name: _sha(path) for path in sorted(made.iterdir())}
+        (made / "manifest.json").write_text(json.dumps(hashes, indent=1) + "\n")
+        _put(made, target)
     return target
 
 
@@ -63,12 +65,8 @@ def _put(made: Path, target: Path) -> None:
     """Move the finished folder to its place in one step; where another process was faster, keep its folder."""
     if target.exists() and not _sound(target):
         shutil.rmtree(target)
-    folder = made / "checkpoint"
-    folder.mkdir(mode=0o755)
-    for path in [path for path in made.iterdir() if path != folder]:
-        path.rename(folder / path.name)
     try:
-        folder.rename(target)
+        made.rename(target)
     except OSError:
         if not _sound(target):
             raise

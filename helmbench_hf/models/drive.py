@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from helmbench_hf.models.engine import Engine, Request, refused
+from helmbench_hf.models.engine import Engine, Request, unanswered
 from helmbench_hf.records import Completion
 
 EVERY = 0.1
@@ -55,9 +55,8 @@ def drive(
     follow_up: Callable[[Request, Completion], Request | None],
     save: Callable[[Completion], None],
     *,
-    stop: Callable[[], bool] | None = None,
+    stop: Callable[[], bool] = lambda: False,
     retries: int = 2,
-    saved: Mapping[str, Completion] | None = None,
 ) -> Driven:
     """Keep the engine full; save every completion as it ends; a conversation's next turn goes first.
 
@@ -65,51 +64,48 @@ def drive(
     None; it is called once per request, after `save`, for every outcome, refused and failed ones too. `save` is called
     exactly once per key: twin requests (one key, two conversations) share one completion. `stop` is asked before
     anything is submitted; once it is true, what is live is finished and saved, and nothing is begun. An engine failure
-    is tried again `retries` times, then the `engine_error` itself is saved, with its attempt. `saved` is what `save` has
-    put away, by key, where it can be looked up there; without it every completion is kept here.
+    is tried again `retries` times, then the `engine_error` itself is saved, with its attempt.
 
     Raises `EngineError` where the engine died for good; what was saved until then stays valid.
     """
     queue = _Work(iter(work))
     live: dict[str, list[Request]] = {}
-    kept: dict[str, Completion] = {}
-    done = kept if saved is None else saved
-    tries: dict[str, int] = {}
-    ended = retried = 0
+    done: dict[str, Completion] = {}
+    tries: Counter[str] = Counter()
+    retried = 0
     stopped = False
 
     def settle(completion: Completion, requests: list[Request]) -> None:
-        nonlocal ended
         save(completion)
-        ended += 1
-        tries.pop(completion.key, None)
-        if saved is None:
-            kept[completion.key] = completion
+        done[completion.key] = completion
+        follow(completion, requests)
+
+    def follow(completion: Completion, requests: list[Request]) -> None:
         queue.turns.extend(turn for request in requests if (turn := follow_up(request, completion)) is not None)
 
     def begin(request: Request) -> None:
-        if (known := done.get(request.key)) is not None:
-            if (turn := follow_up(request, known)) is not None:
-                queue.turns.append(turn)
+        if (answered := done.get(request.key)) is not None:
+            follow(answered, [request])
         elif request.key in live:
             live[request.key].append(request)
         elif request.refusal:
-            settle(refused(request, request.refusal), [request])
+            settle(unanswered(request, "refused", request.refusal), [request])
         else:
             live[request.key] = [request]
             engine.submit(request)
 
     while True:
         while len(live) < engine.capacity:
-            stopped = stopped or (stop is not None and stop())
+            stopped = stopped or stop()
             if stopped or (request := queue.next(not live)) is None:
                 break
             begin(request)
         if not live:
-            return Driven(ended, retried, stopped)
+            return Driven(len(done), retried, stopped)
         for completion in engine.collect():
             requests = live.pop(completion.key)
-            attempt = tries[completion.key] = tries.get(completion.key, 0) + 1
+            tries[completion.key] += 1
+            attempt = tries[completion.key]
             if completion.status == "engine_error" and attempt <= retries:
                 retried += 1
                 (queue.alone if attempt == retries else queue.again).extend(requests)
@@ -118,7 +114,7 @@ def drive(
 
 
 class Listener(Protocol):
-    """Who hears of the work and may end it: `host.Reporter`."""
+    """Receives progress events and may ask to stop: `host.Reporter`."""
 
     def emit(self, event: dict[str, Any]) -> None:
         """Take one event of plain JSON values."""
@@ -130,7 +126,7 @@ class Listener(Protocol):
 
 
 class Counting:
-    """Made when the engine is ready; its seconds count from there."""
+    """Counts completions and reports progress; made when the engine is ready, because its seconds count from then."""
 
     def __init__(self, listener: Listener, planned: int, done: int) -> None:
         """`planned` answers in all, `done` of them stored before."""

@@ -18,13 +18,23 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import fields, replace
 from hashlib import sha256
 from importlib import metadata
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import urljoin, urlsplit
 from uuid import uuid4
 
-from pydantic import AliasPath, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from helmbench_hf.models.chat import single_tokens
+from helmbench_hf.models.chat_format import (
+    Card,
+    Cards,
+    Reply,
+    Structured,
+    Tokenized,
+    conversation_body,
+    read_completion,
+    request_body,
+)
 from helmbench_hf.models.engine import (
     EngineDescription,
     EngineError,
@@ -33,15 +43,12 @@ from helmbench_hf.models.engine import (
     Request,
     Sampling,
     answered,
-    failed,
-    refused,
     shown_name,
-    withheld,
+    unanswered,
 )
-from helmbench_hf.models.reasoning import split_reasoning
+from helmbench_hf.models.withheld import WithheldError, policy_block, read_json
 from helmbench_hf.records import Completion
 
-Structured = Literal["json_schema", "guided_json", "none"]
 Read = TypeVar("Read", bound=BaseModel)
 WAYS: dict[Structured, str] = {
     "json_schema": "response_format, which most servers take",
@@ -55,15 +62,9 @@ REFUSES = (400, 413, 422)
 HOPELESS = (301, 302, 303, 307, 308, 401, 402, 403, 404, 405)
 """No other request would fare better."""
 CONNECT_SECONDS, ALIVE_SECONDS, LONGEST_PAUSE = 5.0, 60.0, 60.0
-MODEL_ENDS = ("tool_calls", "function_call")
-"""Finish reasons beside `stop` and `length` that are the model's own doing, not the engine's."""
-FILLS_IN = ("vllm", "sglang", "llamacpp")
-"""Servers, by the owner in their list of models, that replace a missing sampling field by a default of their own or of the
-checkpoint's generation_config.json. They are sent every field."""
 TRIAL_TOKENS, TRIAL_SYSTEM, TRIAL_REPEATS = 16, "Be brief.", 40
 TRIAL_SCHEMA = '{"type":"object","properties":{"yes":{"type":"boolean"}},"required":["yes"],"additionalProperties":false}'
-TRIAL_LABELS, TRIAL_PREFILL = ("A", "B", "C", "D", "E"), "Verdict:"
-"""What the fast mode of a judge reads."""
+ONE_TOKEN = Sampling(max_tokens=1)
 
 
 class Endpoint(BaseModel):
@@ -91,22 +92,22 @@ class Endpoint(BaseModel):
     def of(cls, spec: EngineSpec) -> Self:
         """Read the settings of a spec. Raises `EngineError` with a sentence for what cannot be set, or not so."""
         plain = EngineSpec(kind=spec.kind, model=spec.model, template_kwargs=spec.template_kwargs, extra=spec.extra)
-        if theirs := [item.name for item in fields(spec) if getattr(spec, item.name) != getattr(plain, item.name)]:
-            raise EngineError(f"{', '.join(theirs)}: the server decides that. Start the server with it, and leave it out here.")
+        if foreign := [item.name for item in fields(spec) if getattr(spec, item.name) != getattr(plain, item.name)]:
+            raise EngineError(f"{', '.join(foreign)}: the server decides that. Start the server with it, and leave it out here.")
         try:
             return cls.model_validate({"base_url": "", **spec.extra})
         except ValidationError as error:
-            raise EngineError(f"An endpoint's settings are {', '.join(cls.model_fields)}. {_first(error)}") from error
+            raise EngineError(f"An endpoint's settings are {', '.join(cls.model_fields)}. {_first_fault(error)}") from error
 
     @field_validator("base_url")
     @classmethod
-    def _address(cls, url: str) -> str:
+    def _check_address(cls, url: str) -> str:
         try:
             parts = urlsplit(url)
-            sound = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+            valid = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
         except ValueError:
-            sound = False
-        if not sound:
+            valid = False
+        if not valid:
             raise ValueError("say where the server is: base_url=http://127.0.0.1:8000/v1 (with --engine, or behind the judge)")
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ValueError("it holds more than an address, maybe a secret; put the key in an environment variable (key_env)")
@@ -134,219 +135,6 @@ class Endpoint(BaseModel):
         return key
 
 
-CODES: Mapping[str, str] = {
-    "content_filter": "OpenAI and Azure OpenAI, error.code with HTTP 400; Moonshot, error.type with HTTP 400",
-    "content_policy_violation": "OpenAI, error.code with HTTP 400; OpenRouter, error_type with HTTP 403",
-    "responsibleaipolicyviolation": "Azure OpenAI, error.innererror.code; LiteLLM hands innererror on",
-    "refusal": "OpenRouter, error_type with HTTP 403: the model's provider sent a refusal as an error, without an answer",
-    "data_inspection_failed": "Alibaba Cloud (Qwen), error.code with HTTP 400, for the prompt and for the answer",
-    "datainspectionfailed": "Alibaba Cloud (Qwen), the older spelling of the same code",
-}
-"""Codes of errors, in lower case, by which a provider's policy withholds an answer. Only fields of an error or of a choice
-are matched, never what a prompt or an answer says. vLLM, llama.cpp, SGLang and TGI have no policy."""
-METADATA = ("flagged_input", "reasons")
-"""OpenRouter's moderation, HTTP 403: error.metadata has both of these fields."""
-MESSAGES: Mapping[str, str] = {
-    r"Content Exists Risk": "DeepSeek, HTTP 400; its code is that of every invalid request",
-    r"Content violates usage guidelines": "xAI, HTTP 403 or 400; its code is that of a missing permission",
-    r"Invalid prompt: your prompt was flagged": "OpenAI's reasoning models, HTTP 400; elsewhere their code names a broken prompt",
-    r"<400> InternalError\.Algo\.DataInspectionFailed": "Alibaba Cloud (Qwen), where the code is left out",
-    r"(litellm\.\w+: )*litellm\.ContentPolicyViolationError": "LiteLLM, whatever it stands before; its code is the HTTP status",
-}
-"""How an error's message begins where the server has no code of its own for it. No server puts a prompt there."""
-ENDS: Mapping[str, str] = {
-    "content_filter": "OpenAI, Azure OpenAI, OpenRouter and gateways; Gemini adds its reason, as in `content_filter: SAFETY`",
-    "safety": "Gemini, its reason alone; likewise the four that follow",
-    "prohibited_content": "Gemini",
-    "blocklist": "Gemini",
-    "spii": "Gemini: personal data",
-    "recitation": "Gemini: the text of others",
-    "refusal": "Anthropic: a classifier stopped the answer (a refusal in the model's words ends with `end_turn`)",
-    "content_filtered": "Amazon Bedrock",
-    "guardrail_intervened": "Amazon Bedrock",
-    "sensitive": "Zhipu (GLM)",
-}
-"""Finish reasons by which a policy withholds an answer, in lower case."""
-_MESSAGE = re.compile("|".join(f"(?:{start})" for start in MESSAGES), re.IGNORECASE)
-_INNER = ("message", "detail", "error", "innererror", "provider_specific_fields", "metadata", "raw")
-"""Fields of an error that hold its message, or another error: OpenRouter's `raw` is the provider's own one as JSON text."""
-_DEEPEST = 6
-
-
-class WithheldError(Exception):
-    """A provider's policy blocked a prompt or its answer; the message holds the server's words."""
-
-
-def policy_block(error: Any, said: str = "", depth: int = 0) -> str:
-    """Give the server's words where an error, as its JSON has it, is a policy's block of prompt or answer; else nothing.
-
-    The words are the nearest message, or the code where there is none; never metadata, which can quote the prompt. `said` is
-    the message of the error around this one.
-    """
-    if isinstance(error, str):
-        return error if _MESSAGE.match(error) else ""
-    if not isinstance(error, Mapping) or depth > _DEEPEST:
-        return ""
-    said = next((text for name in ("message", "detail") if isinstance(text := error.get(name), str) and text), said)
-    codes = [str(error[name]) for name in ("code", "type", "error_type") if error.get(name)]
-    if not CODES.keys().isdisjoint(map(str.lower, codes)) or all(name in error for name in METADATA):
-        return said or " ".join(codes) or "flagged"
-    inner = (_json(error.get(name)) if name == "raw" else error.get(name) for name in _INNER)
-    return next((words for each in inner if (words := policy_block(each, said, depth + 1))), "")
-
-
-def policy_end(finish_reason: str | None) -> str:
-    """Give the end of `ENDS` that a finish reason names, or nothing."""
-    end = (finish_reason or "").partition(":")[0].strip().lower()
-    return end if end in ENDS else ""
-
-
-class Card(BaseModel):
-    """A model in a server's list; `root` and `max_model_len` are vLLM's and SGLang's."""
-
-    id: str
-    root: str | None = None
-    owned_by: str | None = None
-    max_model_len: int | None = None
-
-
-class Cards(BaseModel):
-    """The answer of `GET /models`."""
-
-    data: list[Card]
-
-
-class Tokenized(BaseModel):
-    """The answer of vLLM's `POST /tokenize`."""
-
-    tokens: list[int]
-
-
-class TokenLogprob(BaseModel):
-    """One token, written `token_id:N`, and its log-probability."""
-
-    token: str
-    logprob: float
-
-
-def _at(*path: str | int) -> Any:
-    """A field that may be missing, at a path of the first choice."""
-    return Field(None, validation_alias=AliasPath("choices", 0, *path))
-
-
-class Reply(BaseModel):
-    """The answer of `POST /chat/completions`: the part that is read."""
-
-    choice: dict[str, Any] = Field(validation_alias=AliasPath("choices", 0))
-    message: dict[str, Any] | None = _at("message")
-    """Gemini leaves it out where its filter blocked the prompt."""
-    content: str | None = _at("message", "content")
-    refusal: str | None = _at("message", "refusal")
-    """What the model itself says to the person."""
-    reasoning: str | None = _at("message", "reasoning")
-    reasoning_content: str | None = _at("message", "reasoning_content")
-    """An older name of the same field."""
-    finish_reason: str | None = _at("finish_reason")
-    error: Any = _at("error")
-    """OpenRouter: why the model's provider broke the answer off."""
-    first_step: list[TokenLogprob] | None = _at("logprobs", "content", 0, "top_logprobs")
-    prompt_tokens: int = Field(0, validation_alias=AliasPath("usage", "prompt_tokens"))
-    completion_tokens: int = Field(0, validation_alias=AliasPath("usage", "completion_tokens"))
-    cached_tokens: int | None = Field(None, validation_alias=AliasPath("usage", "prompt_tokens_details", "cached_tokens"))
-    """vLLM gives it with --enable-prompt-tokens-details only."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _blocked(cls, answer: Any) -> Any:
-        """Read a policy's block that stands in place of the choices as the one choice's error: OpenRouter, with HTTP 200."""
-        error = answer.get("error") if isinstance(answer, dict) else None
-        return {"choices": [{"error": error}]} if policy_block(error) else answer
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        if self.message is None and self.error is None and not policy_end(self.finish_reason):
-            raise ValueError("a choice without a message")
-        return self
-
-    @property
-    def text(self) -> str:
-        """What the model said aloud."""
-        return self.content or self.refusal or ""
-
-    @property
-    def outside_json(self) -> bool:
-        """Say whether the answer, after what was thought, begins as no JSON object does: nothing has held it to a schema.
-
-        What a policy withheld says nothing about that.
-        """
-        answer = self.text if _begins_json(self.text) else split_reasoning(self.text)[1]
-        return answer.strip() != "" and not _begins_json(answer) and not policy_end(self.finish_reason)
-
-    def label_logprobs(self, ids: tuple[int, ...]) -> tuple[float, ...] | None:
-        """Raw log-probability of each token at the first step, or None where the server left one out."""
-        found = {each.token: each.logprob for each in self.first_step or []}
-        names = [f"token_id:{number}" for number in ids]
-        return tuple(found[name] for name in names) if ids and all(name in found for name in names) else None
-
-
-def request_body(
-    request: Request, model: str, structured: Structured, kwargs: Mapping[str, Any], owner: str | None
-) -> dict[str, Any]:
-    """Make the JSON of `POST /chat/completions` for a request.
-
-    `kwargs` are for the chat template, `owner` names the server's software where known. Raises `ValueError` where the
-    schema is no JSON.
-    """
-    want, usual = request.sampling, Sampling(max_tokens=request.sampling.max_tokens)
-    names = ("top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty")
-    body: dict[str, Any] = {
-        "model": model,
-        **_conversation(request.messages, request.prefill),
-        "temperature": want.temperature,
-        "max_tokens": want.max_tokens,
-        **{name: value for name in names if (value := getattr(want, name)) != getattr(usual, name) or owner in FILLS_IN},
-    }
-    if body.get("top_k") == 0:
-        body["top_k"] = -1  # no limit, in the way that all three read; SGLang refuses 0
-    if want.seed is not None:
-        body["seed"] = want.seed
-    if kwargs:
-        body["chat_template_kwargs"] = dict(kwargs)
-    if request.schema is not None:
-        try:
-            schema = json.loads(request.schema)
-        except ValueError as error:
-            raise ValueError(f"its schema is no JSON ({error})") from error
-        if structured == "guided_json":
-            body["guided_json"] = schema
-        elif structured == "json_schema":
-            form = {"name": "answer", "strict": True, "schema": schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": form}
-    return body
-
-
-def read_completion(request: Request, reply: Reply) -> Completion:
-    """Make the completion of a request that the server has answered."""
-    if not _begins_json(reply.text):  # some servers let a model think first and constrain what follows
-        request = replace(request, schema=None)
-    thought = reply.reasoning or reply.reasoning_content or ""
-    finish, end = reply.finish_reason or "without a reason", policy_end(reply.finish_reason)
-    made = answered(
-        request,
-        reply.text,
-        "stop" if end or finish in MODEL_ENDS else finish,
-        # where the server tells reasoning apart, the rest is all answer
-        opened=False if thought else None,
-        cached_tokens=reply.cached_tokens or 0,
-        output_tokens=reply.completion_tokens,
-    )
-    if made.status == "engine_error":
-        return made
-    reasoning = "\n\n".join(part for part in (thought, made.reasoning) if part)
-    made = replace(made, finish_reason=end or finish, reasoning=reasoning, prompt_tokens=reply.prompt_tokens)
-    return replace(made, status="withheld", error=f"The answer ended with {finish[:80]!r}.") if end else made
-
-
 class ServerError(Exception):
     """The server answered with an error: its status, and its body as JSON or text. Status 0: it did not answer."""
 
@@ -370,7 +158,7 @@ class EndpointEngine:
             limits=httpx2.Limits(max_connections=None),
             follow_redirects=False,
         )
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._faults: dict[tuple[Sampling, bool], str] = {}
         self._labels: dict[tuple[tuple[str, ...], str], tuple[int, ...]] = {}
         self._pool = ThreadPoolExecutor(self._settings.concurrency, thread_name_prefix="endpoint")
@@ -401,7 +189,7 @@ class EndpointEngine:
             ended = [each.result() for each in done if each.exception() is None]
             if ended or self._dead is None:
                 return ended
-        self.close()
+        self._pool.shutdown(wait=False, cancel_futures=True)  # requests under way end by themselves
         raise self._dead
 
     def describe(self) -> EngineDescription:
@@ -426,25 +214,21 @@ class EndpointEngine:
             },
         )
 
-    def close(self) -> None:
-        """Drop what is queued; requests under way end by themselves."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
     def _ask(self, request: Request) -> Completion:
         """Ask for one completion, in a thread of the pool. Raises `EngineError` where no request can be answered."""
         if (request.labels or request.prefill) and not self._reads_labels:
-            return refused(request, "This server gives no exact label probabilities. Use the mode evidence.")
+            return unanswered(request, "refused", "This server gives no exact label probabilities. Use the mode evidence.")
         try:
             return self._answer(request)
         except ServerError as error:
             if error.status in HOPELESS or (not error.status and self._gone()):
                 raise self._sentence(error) from error
             how = f"failed ({error.status})" if error.status else "did not answer"
-            return failed(request, f"The server {how}: {self._said(error)}")
+            return unanswered(request, "engine_error", f"The server {how}: {self._said(error)}")
         except ValidationError as error:
-            return failed(request, f"The server's answer is no chat completion: {_first(error)}")
+            return unanswered(request, "engine_error", f"The server's answer is no chat completion: {_first_fault(error)}")
         except ValueError as error:
-            return refused(request, f"This request cannot be sent: {error}")
+            return unanswered(request, "refused", f"This request cannot be sent: {error}")
 
     def _answer(self, request: Request) -> Completion:
         try:
@@ -452,27 +236,28 @@ class EndpointEngine:
                 return self._read_labels(request)
             reply = self._post(request)
         except WithheldError as error:
-            return withheld(request, str(error))
+            return unanswered(request, "withheld", str(error))
         except ServerError as error:
             if error.status not in REFUSES:
                 raise
             if not request.labels and (fault := self._fault(request)):
                 raise EngineError(fault) from error
-            return refused(request, f"The server refuses this request: {self._said(error)}")
+            return unanswered(request, "refused", f"The server refuses this request: {self._said(error)}")
         constrained = request.schema is not None and self._settings.structured != "none"
         if constrained and reply.outside_json and (fault := self._fault(request)):
             raise EngineError(fault)
         return read_completion(request if constrained else replace(request, schema=None), reply)
 
-    def _post(self, request: Request, **more: Any) -> Reply:
+    def _post(self, request: Request, **extra_fields: Any) -> Reply:
         """Ask once. Raises `WithheldError` where the provider's policy blocks it, and `ServerError`."""
-        body = request_body(request, self._spec.model, self._settings.structured, self._spec.template_kwargs, self._card.owned_by)
+        spec, settings = self._spec, self._settings
+        body = request_body(request, spec.model, settings.structured, spec.template_kwargs, self._card.owned_by)
         headers = {}
-        if self._settings.data_parallel and request.group:
-            rank = int.from_bytes(sha256(request.group.encode()).digest()[:8]) % self._settings.data_parallel
+        if settings.data_parallel and request.group:
+            rank = int.from_bytes(sha256(request.group.encode()).digest()[:8]) % settings.data_parallel
             headers["X-data-parallel-rank"] = str(rank)
         try:
-            reply = self._send("POST", "chat/completions", Reply, {**body, **more}, headers)
+            reply = self._send("POST", "chat/completions", Reply, {**body, **extra_fields}, headers)
         except ServerError as error:
             if words := policy_block(error.body):
                 raise WithheldError(self._quoted(words)) from error
@@ -493,18 +278,17 @@ class EndpointEngine:
             try:
                 response = self._http.request(method, url, content=data, headers=headers)
             except httpx2.HTTPError as error:
-                lost = ServerError(0, str(error) or type(error).__name__)
-                if not left:
-                    raise lost from error
+                failure = ServerError(0, str(error) or type(error).__name__)
             else:
                 if response.is_success:
                     return kind.model_validate_json(response.content)
-                lost = ServerError(response.status_code, _error_body(response))
-                if not left or not (response.status_code in RETRIED or response.status_code >= 500):
-                    raise lost
+                failure = ServerError(response.status_code, _error_body(response))
+                if not (response.status_code in RETRIED or response.status_code >= 500):
+                    break
                 pause = _retry_after(response.headers, pause)
-            time.sleep(pause)
-        raise AssertionError("the last try returns or raises")
+            if left:
+                time.sleep(pause)
+        raise failure
 
     def _fault(self, request: Request) -> str:
         """Why requests like this one cannot be asked here whatever their text is, or nothing.
@@ -524,7 +308,7 @@ class EndpointEngine:
         try:
             reply = self._post(_plainest(sampling, TRIAL_SCHEMA if constrained else None))
         except WithheldError as error:
-            return f"The policy of the server {host} blocks even the plainest conversation: {error}"
+            return str(self._sentence(error))
         except ServerError as error:
             if error.status not in REFUSES:
                 raise
@@ -550,18 +334,15 @@ class EndpointEngine:
 
     def _check_system(self) -> str:
         """Check that the system text reaches the prompt: a longer one must count more tokens."""
-        counts = []
-        for times in (1, TRIAL_REPEATS):
-            # words that no cache holds: some servers count only what they compute
-            text = " ".join([uuid4().hex, *[TRIAL_SYSTEM] * times])
-            reply = self._post(_plainest(Sampling(max_tokens=1), None, text))
-            counts.append(reply.prompt_tokens)
-        if not all(counts):
+        # a word that no cache holds: some servers count only what they compute
+        texts = [" ".join([uuid4().hex, *[TRIAL_SYSTEM] * times]) for times in (1, TRIAL_REPEATS)]
+        short, long = (self._post(_plainest(ONE_TOKEN, None, text)).prompt_tokens for text in texts)
+        if not (short and long):
             return "unknown: the server counts no prompt tokens"
-        if counts[1] - counts[0] < TRIAL_REPEATS:
+        if long - short < TRIAL_REPEATS:
             raise EngineError(
-                f"The server {self._settings.host} leaves the system text out of the prompt: {counts[0]} tokens with a short "
-                f"one, {counts[1]} with a long one. Fix its chat template, or run the model with vllm: or transformers:."
+                f"The server {self._settings.host} leaves the system text out of the prompt: {short} tokens with a short "
+                f"one, {long} with a long one. Fix its chat template, or run the model with vllm: or transformers:."
             )
         return "counted in the prompt"
 
@@ -569,7 +350,7 @@ class EndpointEngine:
         """Say whether this server, a vLLM, gives the exact probability of each label that a judge reads."""
         if self._card.owned_by != "vllm":
             return False
-        trial = replace(_plainest(Sampling(max_tokens=1), None), labels=TRIAL_LABELS, prefill=TRIAL_PREFILL)
+        trial = replace(_plainest(ONE_TOKEN, None), labels=("A", "B", "C", "D", "E"), prefill="Verdict:")
         try:
             return self._read_labels(trial).status == "ok"
         except (ServerError, ValidationError, WithheldError):
@@ -580,25 +361,24 @@ class EndpointEngine:
         try:
             ids = self._label_ids(request.labels, request.prefill or "")
         except EngineError as error:
-            return refused(request, str(error))
+            return unanswered(request, "refused", str(error))
         asked = {"logprobs": True, "logprob_token_ids": list(ids), "return_tokens_as_token_ids": True}
-        reply = self._post(replace(request, sampling=Sampling(max_tokens=1)), **asked)
+        reply = self._post(replace(request, sampling=ONE_TOKEN), **asked)
         read = reply.label_logprobs(ids)
         made = answered(request, reply.text, reply.finish_reason or "length", output_tokens=1, label_logprobs=read)
         return replace(made, prompt_tokens=reply.prompt_tokens)
 
     def _label_ids(self, labels: tuple[str, ...], prefill: str) -> tuple[int, ...]:
         """The one token of each label after the prefill. Raises `EngineError` where a label is not one token there."""
+
+        def tokenize(text: str) -> list[int]:
+            body = conversation_body(self._spec.model, _plainest(ONE_TOKEN, None).messages, text, self._spec.template_kwargs)
+            return self._send("POST", "../tokenize", Tokenized, body).tokens
+
         with self._lock:
             if (labels, prefill) not in self._labels:
-                self._labels[labels, prefill] = single_tokens(self._tokenize, prefill, labels)
+                self._labels[labels, prefill] = single_tokens(tokenize, prefill, labels)
             return self._labels[labels, prefill]
-
-    def _tokenize(self, prefill: str) -> list[int]:
-        body = {"model": self._spec.model, **_conversation(_plainest(Sampling(max_tokens=1), None).messages, prefill)}
-        if self._spec.template_kwargs:
-            body["chat_template_kwargs"] = self._spec.template_kwargs
-        return self._send("POST", "../tokenize", Tokenized, body).tokens
 
     def _gone(self) -> bool:
         """Say whether nothing answers at the server's address any more, not even with an error."""
@@ -615,24 +395,20 @@ class EndpointEngine:
         host, model = self._settings.host, self._spec.model
         if isinstance(error, WithheldError):
             return EngineError(f"The policy of the server {host} blocks even the plainest conversation: {error}")
-        if not isinstance(error, ServerError):
-            what = _first(error) if isinstance(error, ValidationError) else str(error)
-            return EngineError(f"What answers at {host} speaks no chat completions: {what} Fix base_url.")
+        if isinstance(error, ValidationError):
+            return EngineError(f"What answers at {host} speaks no chat completions: {_first_fault(error)} Fix base_url.")
+        assert isinstance(error, ServerError)
         status, said = error.status, self._said(error)
         if not status:
             return EngineError(f"No server answers at {host}: {said} Start it and rerun to resume, or fix base_url.")
         if 300 <= status < 400:
-            what = (
-                f"redirects to {said} Prompt and key go to no address but base_url. If you trust that one, make it the base_url."
-            )
+            what = f"redirects to {said} Prompt and key go to no address but base_url. If you trust it, make it the base_url."
         elif status in (401, 403):
-            key = self._settings.key_name
-            what = f"refuses the key ({status}): {said} Set {key} to its key, or name another environment variable: key_env=NAME."
+            how = f"Set {self._settings.key_name} to its key, or name another environment variable: key_env=NAME."
+            what = f"refuses the key ({status}): {said} {how}"
         elif status in (404, 405):
-            what = (
-                f"has no chat completions of {model} at base_url ({status}): {said} Fix the name, or base_url, which mostly ends "
-            )
-            what += "in /v1."
+            how = "Fix the name, or base_url, which mostly ends in /v1."
+            what = f"has no chat completions of {model} at base_url ({status}): {said} {how}"
         elif status in REFUSES:
             what = f"refuses even the plainest conversation, system and user ({status}): {said}"
         else:
@@ -658,21 +434,12 @@ def _plainest(sampling: Sampling, schema: str | None, system: str = TRIAL_SYSTEM
     return Request("", "trial", said, (), sampling, schema)
 
 
-def _conversation(messages: tuple[Message, ...], prefill: str | None) -> dict[str, Any]:
-    """The messages as JSON; with a prefill, vLLM is told to continue the assistant's last message."""
-    said = [{"role": message.role, "content": message.content} for message in messages]
-    if not prefill:
-        return {"messages": said}
-    begun = [*said, {"role": "assistant", "content": prefill}]
-    return {"messages": begun, "add_generation_prompt": False, "continue_final_message": True}
-
-
 def _error_body(response: Any) -> Any:
     """What a server says of an error: where it redirects to, or the body, as JSON where it is."""
     if response.has_redirect_location:
         parts = urlsplit(response.headers["location"])
         return f"{parts.scheme}://{parts.netloc}" if parts.netloc else parts.path
-    return _json(response.text) or response.text
+    return read_json(response.text) or response.text
 
 
 def _retry_after(headers: Mapping[str, str], pause: float) -> float:
@@ -685,19 +452,8 @@ def _retry_after(headers: Mapping[str, str], pause: float) -> float:
     return pause
 
 
-def _json(text: Any) -> Any:
-    try:
-        return json.loads(text)
-    except (TypeError, ValueError, RecursionError):
-        return None
-
-
-def _begins_json(text: str) -> bool:
-    return text.lstrip().startswith("{")
-
-
-def _first(error: ValidationError) -> str:
+def _first_fault(error: ValidationError) -> str:
     """Give the first fault, without the answer that has it."""
     fault = error.errors(include_input=False, include_url=False)[0]
-    where, said = ".".join(str(part) for part in fault["loc"]), fault["msg"].removeprefix("Value error, ")
+    where, said = ".".join(map(str, fault["loc"])), fault["msg"].removeprefix("Value error, ")
     return f"{where}: {said}." if where else f"{said}."

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self, get_args
+from typing import Any, Literal, Protocol, Self, cast, get_args
 
 from helmbench_hf.hashing import tokens_sha
 from helmbench_hf.models.reasoning import outcome
@@ -18,7 +18,7 @@ Thinking = Literal["on", "off"]
 
 
 class EngineError(RuntimeError):
-    """The engine cannot start or cannot go on. The message is a sentence for the person at the terminal."""
+    """The engine cannot start or continue. The message is a sentence for the person at the terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,26 +162,21 @@ class EngineSpec:
         `options` are the other fields; of an endpoint, its own settings too (`base_url`, `concurrency`, ...).
         Raises `EngineError` for an unknown engine.
         """
-        named, model = split_model(text)
-        kind = next((kind for kind in get_args(Kind) if kind == named), None)
-        if kind is None or not model:
+        kind, model = split_model(text)
+        if kind not in get_args(Kind) or not model:
             raise EngineError(
                 f"{text!r} names no engine. Write vllm:MODEL or transformers:MODEL (a folder or a Hub id), or endpoint:NAME "
                 "(a model that a server offers)."
             )
         if kind == "endpoint":
-            own = {name: options.pop(name) for name in set(options) - {item.name for item in fields(cls)}}
-            options["extra"] = {**options.get("extra", {}), **own}
-        return cls(kind=kind, model=model, **options)
+            settings = {name: options.pop(name) for name in set(options) - {item.name for item in fields(cls)}}
+            options["extra"] = {**options.get("extra", {}), **settings}
+        return cls(kind=cast(Kind, kind), model=model, **options)
 
     @property
     def shown(self) -> str:
         """The model's name for records: a folder's own name, never where it lies on a disk, this one or a server's."""
         return shown_name(self.model)
-
-    def as_row(self) -> dict[str, Any]:
-        """Give the spec as plain JSON values; `EngineSpec(**row)` reads it."""
-        return asdict(self)
 
 
 def split_model(text: str) -> tuple[str, str]:
@@ -212,19 +207,24 @@ def open_engine(spec: EngineSpec) -> Engine:
             return EndpointEngine(spec)
 
 
-def refused(request: Request, reason: str) -> Completion:
-    """Make the typed missing value of a prompt that cannot be run."""
-    return Completion(request.key, request.name, "refused", prompt_tokens=len(request.tokens), error=reason)
+def unanswered(request: Request, status: Literal["refused", "withheld", "engine_error"], reason: str) -> Completion:
+    """Make the completion of a request that got no answer: the prompt cannot be run, a provider blocked it, or the engine failed.
+
+    The driver tries an `engine_error` again.
+    """
+    return Completion(request.key, request.name, status, prompt_tokens=len(request.tokens), error=reason)
 
 
-def withheld(request: Request, said: str) -> Completion:
-    """Make the completion of a prompt that a provider's policy blocked; `said`: the server's words."""
-    return Completion(request.key, request.name, "withheld", prompt_tokens=len(request.tokens), error=said)
-
-
-def failed(request: Request, reason: str) -> Completion:
-    """Make the completion of an engine's failure on one request: the driver tries it again."""
-    return Completion(request.key, request.name, "engine_error", prompt_tokens=len(request.tokens), error=reason)
+def impossible(request: Request, window: int) -> str:
+    """Say why an engine with a context window of so many tokens cannot run a rendered request, or nothing."""
+    if not request.tokens:
+        return "The prompt is empty."
+    if len(request.tokens) >= window:
+        return (
+            f"The prompt has {len(request.tokens)} tokens and the context holds {window}, prompt and answer together. "
+            "Raise max_model_len where the model allows it: -e max_model_len=N."
+        )
+    return ""
 
 
 def answered(
@@ -248,7 +248,7 @@ def answered(
         # a grammar leaves no room for a closing mark: a constrained answer is all answer, whatever the prompt opened
         status, answer, reasoning = outcome(text, finish_reason, opened if request.schema is None else False)
     if status == "engine_error":
-        return failed(request, f"The engine ended this request by itself ({finish_reason}).")
+        return unanswered(request, "engine_error", f"The engine ended this request by itself ({finish_reason}).")
     return Completion(
         key=request.key,
         request=request.name,

@@ -7,10 +7,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from helmbench_hf import __version__
 from helmbench_hf.models.chat import ServerTemplate
-from helmbench_hf.models.endpoint import WithheldError, policy_block
-from helmbench_hf.models.engine import EngineDescription, EngineError, EngineSpec, Request, answered, failed, withheld
+from helmbench_hf.models.engine import EngineDescription, EngineError, EngineSpec, Request, answered, unanswered
 from helmbench_hf.models.identity import ModelInfo, served
 from helmbench_hf.models.keys import KeyContext
+from helmbench_hf.models.withheld import WithheldError, policy_block
 from helmbench_hf.records import Completion
 
 Function = Callable[[list[dict[str, str]]], str]
@@ -57,11 +57,11 @@ class FunctionEngine:
         try:
             text = self._function(messages)
         except WithheldError as error:
-            return withheld(request, str(error))
+            return unanswered(request, "withheld", str(error))
         except Exception as error:
             if words := policy_block({"message": str(error), "error": getattr(error, "body", None)}):
-                return withheld(request, words)
-            return failed(request, f"The function {self._name} raised {type(error).__name__}: {error}")
+                return unanswered(request, "withheld", words)
+            return unanswered(request, "engine_error", f"The function {self._name} raised {type(error).__name__}: {error}")
         if not isinstance(text, str):
             raise EngineError(f"The function {self._name} gave {type(text).__name__} and not a text. Let it give the answer.")
         return answered(request, text, "stop", opened=None)

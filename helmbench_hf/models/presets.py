@@ -26,7 +26,6 @@ MARK = "preset:"
 PROMPT_ROOM = 8192
 """Tokens of the window beside the budget of thinking: prompt and answer. Published contexts are far longer, and an engine
 that must hold one whole context does not start for want of memory."""
-SAMPLED = ("temperature", "top_p", "top_k", "min_p", "presence_penalty")
 
 
 def _kind(value: Any) -> str:
@@ -214,11 +213,11 @@ class Filled:
     def shown(self) -> str:
         """One line for the person at the terminal."""
         record = self.record
-        parts = [f"preset {record['preset']} ({record['file']}, {record['sha256'][:12]}): {self.model}"]
-        parts += [f"{name}={value}" for name, value in record["filled"].items()]
-        parts += [f"{name} as given" for name in record["given"]]
-        parts += [f"{name} unknown" for name in record["unknown"]]
-        return ", ".join(parts)
+        words = [f"preset {record['preset']} ({record['file']}, {record['sha256'][:12]}): {self.model}"]
+        words += [f"{name}={value}" for name, value in record["filled"].items()]
+        words += [f"{name} as given" for name in record["given"]]
+        words += [f"{name} unknown" for name in record["unknown"]]
+        return ", ".join(words)
 
 
 def fill_model(
@@ -234,15 +233,18 @@ def fill_model(
     draw = preset.sampling.thinking if thinks else preset.sampling.plain
     budget = preset.thinking.tokens if thinks else 0
     settings: dict[str, Any] = {}
+    unknown = []
     if isinstance(draw, Draw):
-        settings = {field: value for field in SAMPLED if (value := getattr(draw, field)) is not None}
-    if isinstance(budget, int) and budget:
+        settings = draw.model_dump(exclude={"source"}, exclude_none=True)
+    else:
+        unknown.append("sampling")
+    if not isinstance(budget, int):
+        unknown.append("thinking_tokens")
+        budget = 0
+    elif budget:
         settings["thinking_tokens"] = budget
-    unknown = [] if isinstance(draw, Draw) else ["sampling"]
-    unknown += [] if isinstance(budget, int) else ["thinking_tokens"]
-    engine = _engine(size, PROMPT_ROOM + (budget if isinstance(budget, int) else 0))
-    record = _record(presets, f"models/{preset.slug}.yaml", f"{preset.slug}@{key}", size, unknown)
-    return _supply(preset, size, engine, settings, {*given_engine, *given_settings}, record)
+    row = _row(presets, f"models/{preset.slug}.yaml", f"{preset.slug}@{key}", size, unknown)
+    return _filled(preset, size, _engine(size, PROMPT_ROOM + budget), settings, {*given_engine, *given_settings}, row)
 
 
 def fill_judge(presets: Presets, slug: str, given: Iterable[str]) -> tuple[JudgePreset, Filled]:
@@ -252,9 +254,9 @@ def fill_judge(presets: Presets, slug: str, given: Iterable[str]) -> tuple[Judge
     judge = presets.judges[slug]
     preset, _, size = _find(presets.models, f"{judge.model}@{judge.size}")
     engine = {**_engine(size, judge.context), **({"thinking": judge.thinking} if judge.thinking else {})}
-    record = _record(presets, f"judges/{slug}.yaml", slug, size, [])
-    record |= {"model": f"{judge.model}@{judge.size}", "model_sha256": presets.files[f"models/{judge.model}.yaml"]}
-    return judge, _supply(preset, size, engine, {}, set(given), record)
+    row = _row(presets, f"judges/{slug}.yaml", slug, size, [])
+    row |= {"model": f"{judge.model}@{judge.size}", "model_sha256": presets.files[f"models/{judge.model}.yaml"]}
+    return judge, _filled(preset, size, engine, {}, set(given), row)
 
 
 def differences(preset: ModelPreset, facts: ChatFacts) -> list[str]:
@@ -282,20 +284,18 @@ def _engine(size: Size, window: int) -> dict[str, Any]:
     return gpus if isinstance(size.context, str) else {**gpus, "max_model_len": min(size.context, window)}
 
 
-def _record(presets: Presets, file: str, name: str, size: Size, unknown: list[str]) -> dict[str, Any]:
+def _row(presets: Presets, file: str, name: str, size: Size, unknown: list[str]) -> dict[str, Any]:
     unknown = unknown + [field for field in ("context", "gpus") if getattr(size, field) == "unknown"]
     return {"preset": name, "file": file, "sha256": presets.files[file], "hub": size.hub, "unknown": unknown}
 
 
-def _supply(
-    preset: ModelPreset,
-    size: Size,
-    engine: dict[str, Any],
-    settings: dict[str, Any],
-    given: set[str],
-    record: dict[str, Any],
+def _filled(
+    preset: ModelPreset, size: Size, engine: dict[str, Any], settings: dict[str, Any], given: set[str], row: dict[str, Any]
 ) -> Filled:
     """Leave out what the person gave, and record both."""
-    engine_open, settings_open = ({k: v for k, v in all_.items() if k not in given} for all_ in (engine, settings))
-    both = {"filled": {**settings_open, **engine_open}, "given": [name for name in (*settings, *engine) if name in given]}
-    return Filled(size.hub, preset.family, engine_open, settings_open, {**record, **both})
+    row |= {"filled": {}, "given": [name for name in (*settings, *engine) if name in given]}
+    for found in (settings, engine):
+        for name in given & found.keys():
+            del found[name]
+        row["filled"] |= found
+    return Filled(size.hub, preset.family, engine, settings, row)

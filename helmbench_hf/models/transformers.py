@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import Any
 
-from helmbench_hf.models.engine import EngineDescription, EngineError, EngineSpec, Request, answered, failed, refused
+from helmbench_hf.models.engine import EngineDescription, EngineError, EngineSpec, Request, answered, impossible, unanswered
 from helmbench_hf.models.identity import load_template, locate
 from helmbench_hf.records import Completion
 
@@ -31,9 +31,9 @@ class TransformersEngine:
             raise EngineError("transformers or torch is not installed. Install `helmbench-hf[transformers]`.") from error
         self._spec = spec
         self._chat = load_template(spec)
-        where = locate(spec.model, spec.revision)
+        path, commit = locate(spec.model, spec.revision)
         # a branch may move: tokenizer and weights are taken from one commit
-        name, revision = (spec.model, where.commit) if where.commit else (str(where.path), None)
+        name, revision = (spec.model, commit) if commit else (str(path), None)
         self._gpus = torch.cuda.device_count()
         options = {**({"device_map": "auto"} if self._gpus > 1 else {}), **spec.extra}
         try:
@@ -61,7 +61,7 @@ class TransformersEngine:
     def submit(self, request: Request) -> None:
         """Queue one request; one that cannot run comes back from `collect` as `refused`."""
         if reason := self._impossible(request):
-            self._early.append(refused(request, reason))
+            self._early.append(unanswered(request, "refused", reason))
         else:
             self._waiting.append(request)
 
@@ -77,7 +77,7 @@ class TransformersEngine:
         try:
             return self._read_labels(batch) if batch[0].labels else self._generate(batch)
         except Exception as error:  # out of memory, a kernel that fails: the batch is lost, the model is not
-            return [failed(request, f"{type(error).__name__}: {error}") for request in batch]
+            return [unanswered(request, "engine_error", f"{type(error).__name__}: {error}") for request in batch]
 
     def describe(self) -> EngineDescription:
         """Say what runs, for the provenance."""
@@ -106,10 +106,8 @@ class TransformersEngine:
         return min(request.sampling.max_tokens, self._window - len(request.tokens))
 
     def _impossible(self, request: Request) -> str:
-        if not request.tokens:
-            return "The prompt is empty."
-        if len(request.tokens) >= self._window:
-            return f"The prompt has {len(request.tokens)} tokens and the context holds {self._window}, answer included."
+        if reason := impossible(request, self._window):
+            return reason
         if max(request.tokens) >= self._model.config.vocab_size or min(request.tokens) < 0:
             return "The prompt holds token ids that the model does not have."
         try:
@@ -168,18 +166,13 @@ class TransformersEngine:
         want, inputs = batch[0].sampling, self._pad(batch)
         width = inputs["input_ids"].shape[1]
         ends = self._ends()
-        draw: dict[str, Any] = {"do_sample": False}
+        draw: dict[str, Any] = {}
         if want.temperature > 0:
-            draw = {
-                "do_sample": True,
-                "temperature": want.temperature,
-                "top_p": want.top_p,
-                "top_k": want.top_k,
-                "min_p": want.min_p or None,
-            }
+            draw = {name: getattr(want, name) for name in ("temperature", "top_p", "top_k")} | {"min_p": want.min_p or None}
             torch.manual_seed(self._spec.seed if want.seed is None else want.seed)
         config = GenerationConfig(
             **draw,
+            do_sample=bool(draw),
             max_new_tokens=self._budget(batch[0]),
             repetition_penalty=want.repetition_penalty,
             eos_token_id=ends,

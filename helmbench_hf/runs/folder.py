@@ -3,7 +3,7 @@
 RUN/manifest.json            identity of dataset, model, settings, engine
 RUN/completions/*.jsonl      journal of the model's answers
 RUN/judgments/<judge>/       journal of each judge's answers, and judge.json
-RUN/verdicts.jsonl, scores.json, report.html      derived; made anew whenever asked
+RUN/verdicts.jsonl, scores.json, report.html      derived; written again whenever asked
 """
 
 from __future__ import annotations
@@ -37,20 +37,6 @@ class Shape(BaseModel):
     def to_json(self) -> dict[str, Any]:
         """What stands in the file: the fields that were given."""
         return self.model_dump(exclude_unset=True)
-
-
-class Key(Shape):
-    """A `KeyContext`, field by field."""
-
-    model_config = ConfigDict(extra="forbid")
-    model: dict[str, Any]
-    template_sha: str
-    engine: str
-    template_kwargs: dict[str, Any] = {}
-
-    def context(self) -> KeyContext:
-        """What the keys of answers rest on."""
-        return KeyContext(self.model, self.template_sha, self.engine, self.template_kwargs)
 
 
 class Dataset(Shape):
@@ -112,7 +98,7 @@ class Manifest(Shape):
     chat: dict[str, Any] = {}
     settings: RunSettings
     engine_label: str | None = None
-    key: Key | None = None
+    key: KeyContext | None = None
     """None: of a policy or of people, whose answers rest on no model."""
     preset: dict[str, Any] | None = None
     context_sha: str | None = None
@@ -135,7 +121,7 @@ class JudgeFile(Shape):
     """Order in which the judges of a run were first called."""
     orders: Literal[1, 2]
     rubric: dict[str, str]
-    key: Key
+    key: KeyContext
     model: dict[str, Any]
     description: dict[str, Any]
 

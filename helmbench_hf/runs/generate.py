@@ -14,14 +14,12 @@ from helmbench_hf.dataset.load import DatasetIdentity, load_cases, select
 from helmbench_hf.hashing import digest
 from helmbench_hf.models.drive import Counting, Listener, drive
 from helmbench_hf.models.engine import Engine, EngineSpec, open_engine
-from helmbench_hf.models.host import Reporter
 from helmbench_hf.models.identity import ModelInfo, model_info
 from helmbench_hf.models.reasoning import ReasoningState, reasoning_state
 from helmbench_hf.records import Case, Completion
 from helmbench_hf.runs.folder import (
     FORMAT,
     Dataset,
-    Key,
     Manifest,
     RunError,
     RunFolder,
@@ -30,14 +28,14 @@ from helmbench_hf.runs.folder import (
     Selection,
     write_json,
 )
-from helmbench_hf.runs.journal import Journal, RunLock
+from helmbench_hf.runs.journal import Journal, run_lock
 from helmbench_hf.runs.turns import Conversations, Settings
 
 JOB = "helmbench_hf.runs.generate:child"
 REUSE = ("missing", "always", "never", "only")
 """missing: run what has no answer, and engine failures again. always: failures stand too. never: run everything again,
 beside the old answers; such a run that was stopped is resumed. only: run nothing."""
-ANEW = "anew.json"
+RESTARTED = "anew.json"
 """Stands in the folder of answers from the start of a `--reuse never` to its end."""
 RESUMED = "the answers here are those of a --reuse never that was stopped; it is resumed"
 KEPT = ("started", "engine", "parts", "history")
@@ -98,18 +96,18 @@ def prepare(ask: Ask, model: ModelInfo | None = None) -> Prepared:
 
 def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
     """What the run records before its engine starts."""
-    context = {**asdict(prepared.model.context), "model": dict(prepared.model.context.model)}
+    context = prepared.model.context
     made = Manifest(
         format=FORMAT,
         helmbench=__version__,
         dataset=Dataset(**asdict(prepared.identity)),
         selection=Selection(only=ask.only, limit=ask.limit, shard=ask.shard, cases=len(prepared.cases)),
-        model=RunModel(**prepared.model.identity.as_row()),
+        model=RunModel(**asdict(prepared.model.identity)),
         chat=asdict(prepared.model.template.facts),
-        settings=RunSettings(**ask.settings.as_row()),
-        engine_label=prepared.model.context.engine,
-        key=Key(**context),
-        context_sha=digest(context),
+        settings=RunSettings(**asdict(ask.settings)),
+        engine_label=context.engine,
+        key=context,
+        context_sha=digest(asdict(context)),
         started=now(),
     )
     return made.model_copy(update={"preset": ask.preset}) if ask.preset else made
@@ -117,24 +115,27 @@ def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
 
 def differing(old: Manifest, new: Manifest) -> list[str]:
     """Name what keeps the answers of two runs apart: dataset version, model, settings, engine, or its arguments."""
-
-    def differ(get: Callable[[Manifest], Any]) -> bool:
-        return bool(get(old) != get(new))
-
-    by_name: dict[str, Callable[[Manifest], Any]] = {
-        "dataset version": lambda run: run.dataset.version,
-        "model": lambda run: run.model.content,
-        "settings": lambda run: run.settings,
-        "setting of the chat template": lambda run: run.chat.get("template_kwargs"),
-        "engine": lambda run: run.engine_label,
-    }
-    if found := [name for name, get in by_name.items() if differ(get)]:
+    before, after = _settled(old), _settled(new)
+    if found := [name for name, value in before.items() if value != after[name]]:
         return found
-    if_recorded: dict[str, Callable[[Manifest], Any]] = {
-        "argument of engine or template": lambda run: run.context_sha,
-        "model behind the same served name": lambda run: (run.engine or {}).get("extra", {}).get("served"),
+    before, after = _recorded(old), _recorded(new)
+    return [name for name, value in before.items() if value and after[name] and value != after[name]]
+
+
+def _settled(run: Manifest) -> dict[str, Any]:
+    return {
+        "dataset version": run.dataset.version,
+        "model": run.model.content,
+        "settings": run.settings,
+        "setting of the chat template": run.chat.get("template_kwargs"),
+        "engine": run.engine_label,
     }
-    return [name for name, get in if_recorded.items() if get(old) and get(new) and differ(get)]
+
+
+def _recorded(run: Manifest) -> dict[str, Any]:
+    """What tells two runs apart only where both have recorded it."""
+    served = (run.engine or {}).get("extra", {}).get("served")
+    return {"argument of engine or template": run.context_sha, "model behind the same served name": served}
 
 
 def check_same(old: Manifest, new: Manifest, folder: RunFolder) -> None:
@@ -155,16 +156,16 @@ def check_same(old: Manifest, new: Manifest, folder: RunFolder) -> None:
         )
 
 
-def child(payload: dict[str, Any], reporter: Reporter) -> None:
+def child(payload: dict[str, Any], reporter: Listener) -> None:
     """The job of the child process: own the folder, ask what is missing, journal every answer as it ends."""
     ask = Ask.of(payload)
     ask_all(ask, lambda: prepare(ask), lambda: open_engine(ask.engine), reporter)
 
 
 def ask_all(ask: Ask, prepared: Callable[[], Prepared], opened: Callable[[], Engine], reporter: Listener) -> None:
-    """The work of `child` in this process, under the lock of the run folder; `prepared` and `opened` make what it works with."""
+    """Do the work of `child` in this process, under the lock of the run folder. `opened` loads the engine, if it is needed."""
     folder = RunFolder(Path(ask.run))
-    with RunLock.acquire(folder.root):
+    with run_lock(folder.root):
         _generate(ask, folder, prepared(), opened, reporter)
 
 
@@ -176,7 +177,7 @@ def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[
         manifest = manifest.model_copy(update={name: getattr(old, name) for name in KEPT if name in old.model_fields_set})
     folder.write_manifest(manifest)
     if ask.reuse == "never":
-        _start_anew(folder, reporter)
+        _begin_restart(folder, reporter)
     stored = Journal.read(folder.completions)
     if stored.passed.places:
         reporter.emit({"event": "note", "message": str(stored.passed)})
@@ -186,7 +187,7 @@ def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[
     if not work:
         _record(folder, stored, talks, reporter)
         if ask.reuse != "only":
-            _end_anew(folder)
+            _end_restart(folder)
         return
     with Journal.open(folder.completions, "generate") as journal:  # before the weights: a folder may be read-only
         engine = _open(ask, folder, manifest, opened, reporter)
@@ -199,7 +200,7 @@ def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[
         driven = drive(engine, map(talks.request, work), talks.follow_up, save, stop=reporter.stopping)
     _record(folder, Journal.read(folder.completions), talks, reporter)
     if not driven.stopped:
-        _end_anew(folder)
+        _end_restart(folder)
     reporter.emit({"event": "end", "stopped": driven.stopped, "retried": driven.retried, **counter.totals()})
 
 
@@ -226,7 +227,7 @@ def record_reasoning(folder: RunFolder, stored: Mapping[str, Completion]) -> Non
 
 
 def _record(folder: RunFolder, stored: Mapping[str, Completion], talks: Conversations, reporter: Listener) -> None:
-    """Add to the manifest what the answers show; say so where a template renders the history of a conversation anew."""
+    """Add to the manifest what the answers show; say so where a template changes the history of a conversation."""
     record_reasoning(folder, stored)
     history = talks.history(stored)
     if not history.later_turns:
@@ -240,9 +241,9 @@ def _record(folder: RunFolder, stored: Mapping[str, Completion], talks: Conversa
         reporter.emit({"event": "note", "message": message})
 
 
-def _start_anew(folder: RunFolder, reporter: Listener) -> None:
+def _begin_restart(folder: RunFolder, reporter: Listener) -> None:
     """`--reuse never`: the old answers stay on disk, beside the new ones. Those of a stopped one are the new ones."""
-    begun = folder.completions / ANEW
+    begun = folder.completions / RESTARTED
     if begun.exists():
         reporter.emit({"event": "note", "message": RESUMED})
         return
@@ -254,9 +255,9 @@ def _start_anew(folder: RunFolder, reporter: Listener) -> None:
     write_json(begun, {"started": now()})
 
 
-def _end_anew(folder: RunFolder) -> None:
+def _end_restart(folder: RunFolder) -> None:
     """Nothing is left to run: the next `--reuse never` is another one."""
-    (folder.completions / ANEW).unlink(missing_ok=True)
+    (folder.completions / RESTARTED).unlink(missing_ok=True)
 
 
 def now() -> str:

@@ -11,6 +11,7 @@ the last sync. A resume runs them again (docs/durability.md).
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -19,7 +20,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 from helmbench_hf.hashing import canonical, digest
 from helmbench_hf.records import Completion, CompletionStatus
@@ -28,8 +29,6 @@ JOURNAL_VERSION = 1
 SYNC_RECORDS = 64
 SYNC_SECONDS = 1.0
 _NAMES = tuple(item.name for item in fields(Completion))
-Place = tuple[Path, int]
-"""File and line, counted from 1."""
 Passed = Literal["torn", "malformed", "duplicates", "differing"]
 _SAID: dict[Passed, str] = {
     "torn": "cut short",
@@ -39,6 +38,16 @@ _SAID: dict[Passed, str] = {
 }
 NAMED = 3
 """Lines of one kind that `ReadReport` names."""
+
+
+class Place(NamedTuple):
+    """Where a record stands; lines count from 1."""
+
+    file: Path
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}"
 
 
 class JournalError(RuntimeError):
@@ -71,7 +80,7 @@ def _parse(line: bytes, place: Place) -> dict[str, Any] | None:
         return None
     if version > JOURNAL_VERSION:
         raise JournalError(
-            f"{_shown(place)}: written by a later helmbench (journal version {version}, this one reads up to "
+            f"{place}: written by a later helmbench (journal version {version}, this one reads up to "
             f"{JOURNAL_VERSION}). Update helmbench, or give another output folder."
         )
     return row
@@ -88,10 +97,6 @@ def _completion_of(row: dict[str, Any]) -> Completion:
     if completion.status not in get_args(CompletionStatus):
         raise ValueError(f"unknown status {completion.status!r}")
     return completion
-
-
-def _shown(place: Place) -> str:
-    return f"{place[0]}, line {place[1]}"
 
 
 @dataclass(slots=True)
@@ -119,7 +124,7 @@ class ReadReport:
         )
 
     def _named(self, kind: Passed) -> str:
-        named = [_shown(place) for place in self.places[kind][:NAMED]]
+        named = [str(place) for place in self.places[kind][:NAMED]]
         rest = self.count(kind) - len(named)
         return "; ".join([*named, f"and {rest} others"] if rest else named)
 
@@ -142,19 +147,19 @@ class Records(dict[str, Completion]):
         The first answer of a key stands. An answer replaces a refusal (the context was too short then), and either
         replaces a failure; never the other way round.
         """
-        key, known = completion.key, self.get(completion.key)
+        key, stored = completion.key, self.get(completion.key)
         if completion.status == "engine_error":
-            if known is not None:
+            if stored is not None:
                 return
             self.failures.pop(key, None)
             self.failures[key] = completion
-        elif known is None or (known.status == "refused" and completion.status != "refused"):
+        elif stored is None or (stored.status == "refused" and completion.status != "refused"):
             self.pop(key, None)  # so that the order stays that of the lines
             self.failures.pop(key, None)
             self[key] = completion
         else:
             self.passed.add("duplicates", place)
-            if (known.status, known.text) != (completion.status, completion.text):
+            if (stored.status, stored.text) != (completion.status, completion.text):
                 self.passed.add("differing", place)
             return
         self._places[key] = place
@@ -166,10 +171,6 @@ class Records(dict[str, Completion]):
     def place(self, key: str) -> Place:
         """File and line of a record."""
         return self._places[key]
-
-    def where(self, key: str) -> str:
-        """File and line of a record, for people."""
-        return _shown(self._places[key])
 
 
 @dataclass(slots=True)
@@ -188,8 +189,6 @@ class Journal:
 
         Raises `JournalError` where the folder cannot be written.
         """
-        if not writer or not all(letter.isalnum() or letter in "-_" for letter in writer):
-            raise ValueError(f"A writer's name is letters, digits, - and _; {writer!r} is not.")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             number = max((int(path.name[:5]) for path in _segments(folder)), default=0)
@@ -293,7 +292,7 @@ def _rows(folder: Path, report: ReadReport) -> Iterator[tuple[Place, dict[str, A
     for path in _segments(folder):
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                content, place = line.rstrip(b"\n"), (path, number)
+                content, place = line.rstrip(b"\n"), Place(path, number)
                 if content and (row := _parse(content, place)) is not None:
                     yield place, row
                 elif content:  # without a newline the write was cut short
@@ -323,66 +322,45 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-@dataclass(slots=True)
-class RunLock:
-    """The right to write a run's folder. The kernel gives it back when the holder dies, however it dies."""
+@contextlib.contextmanager
+def run_lock(folder: Path, wait: float = 3.0) -> Iterator[None]:
+    """Hold the right to write a run's folder, which is made where it is missing. It ends when the holder dies, however it dies.
 
-    path: Path
-    _file: int
-
-    @classmethod
-    def acquire(cls, folder: Path, wait: float = 3.0) -> Self:
-        """Take the lock of `folder`, which is made where it is missing.
-
-        Raises `JournalError` where another run still holds it after `wait` seconds: an orphan of a run that was just
-        killed needs a moment to die.
-        """
-        path = folder / "run.lock"
+    Raises `JournalError` where another run still holds it after `wait` seconds: an orphan of a run that was just killed needs a
+    moment to die. The file stays behind, because removing it would let two runs hold two locks.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = os.open(folder / "run.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)  # not inherited by what we start
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    try:
+        _take_lock(file, folder, wait)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)  # not inherited by what we start
-        except OSError as error:
-            raise _unwritable(folder, error) from error
-        lock = cls(path, file)
-        try:
-            lock._take(wait)
             os.ftruncate(file, 0)
             os.pwrite(file, f"{os.getpid()}\n".encode("ascii"), 0)
         except OSError as error:
-            lock.release()
             raise _unwritable(folder, error) from error
-        except JournalError:
-            lock.release()
-            raise
-        return lock
+        yield
+    finally:
+        os.close(file)
 
-    def _take(self, wait: float) -> None:
-        deadline = time.monotonic() + wait
-        while True:
-            try:
-                return fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
-                    raise JournalError(
-                        f"The folder {self.path.parent} cannot be locked ({error.strerror}): its file system keeps no locks, "
-                        "so two runs could mix there. Give a folder on a local disk."
-                    ) from error
-                if time.monotonic() >= deadline:
-                    holder = os.pread(self._file, 32, 0).decode("ascii", "replace").strip() or "unknown"
-                    raise JournalError(
-                        f"Another run (process {holder}) is writing to {self.path.parent}. Wait for it or stop it "
-                        f"(kill {holder}), or give another output folder."
-                    ) from error
-            time.sleep(0.02)
 
-    def release(self) -> None:
-        """Give the lock back; the file stays, because removing it would let two runs hold two locks."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
+def _take_lock(file: int, folder: Path, wait: float) -> None:
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                raise JournalError(
+                    f"The folder {folder} cannot be locked ({error.strerror}): its file system keeps no locks, "
+                    "so two runs could mix there. Give a folder on a local disk."
+                ) from error
+            if time.monotonic() >= deadline:
+                holder = os.pread(file, 32, 0).decode("ascii", "replace").strip() or "unknown"
+                raise JournalError(
+                    f"Another run (process {holder}) is writing to {folder}. Wait for it or stop it "
+                    f"(kill {holder}), or give another output folder."
+                ) from error
+        time.sleep(0.02)

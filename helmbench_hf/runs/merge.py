@@ -7,6 +7,7 @@ merged in the same way, from the files that lie in the run folders.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,15 +19,13 @@ from helmbench_hf.records import Case, Completion
 from helmbench_hf.runs.completions import answers_of, run_answers, run_dataset
 from helmbench_hf.runs.folder import JUDGE, Manifest, RunError, RunFolder, write_json
 from helmbench_hf.runs.generate import differing, record_reasoning
-from helmbench_hf.runs.journal import Journal, Records, RunLock
+from helmbench_hf.runs.journal import Journal, Records, run_lock
 from helmbench_hf.runs.turns import turn_name
 
 ANSWERED = ("ok", "truncated", "withheld")
 ONE_JUDGE = ("id", "family", "mode", "orders", "rubric", "key")
 """Fields of `judge.json` in which the judges of two runs are one judge."""
 UNLIKE = "they are not shards of one run. Merge one of the two, or run one of them again"
-Identity = tuple[str, str, str]
-"""What a part keeps while it grows: its folder's name, its shard, when it was started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +53,10 @@ class Part:
     answers: Records
 
     @property
-    def shard(self) -> Shard | None:
-        """Which shard it is."""
+    def shard(self) -> Shard:
+        """Which shard it is; 0/0 where it is none."""
         text = self.manifest.selection.shard
-        return Shard.parse(text) if text else None
+        return Shard.parse(text) if text else Shard(0, 0)
 
     @property
     def row(self) -> dict[str, Any]:
@@ -75,7 +74,8 @@ def merge(out: Path, runs: Sequence[Path]) -> Merged:
     written, or another process writes it.
     """
     target, parts = RunFolder(out), _read(out, runs)
-    _check_alike(parts)
+    for part in parts[1:]:
+        _check_alike(parts[0], part)
     dataset = run_dataset(parts[0].folder).cases
     only, limit = _selection(parts)
     for part in parts:
@@ -84,7 +84,7 @@ def merge(out: Path, runs: Sequence[Path]) -> Merged:
     _together([part.answers for part in parts])
     manifest = _manifest(parts, {"only": only, "limit": limit, "shard": None, "cases": len(select(dataset, only, limit))})
     old = _existing(target, manifest.parts)
-    with RunLock.acquire(out):
+    with run_lock(out):
         stored = Journal.read(target.completions)
         together = _together([stored, *(part.answers for part in parts)])
         target.write_manifest(manifest if old is None or not old.engine else manifest.model_copy(update={"engine": old.engine}))
@@ -109,24 +109,23 @@ def _read(out: Path, runs: Sequence[Path]) -> list[Part]:
                 f"{folder.root} does not record which cases it was to answer, so nobody can say what is missing in a merge"
             )
         parts.append(Part(folder, manifest, Journal.read(folder.completions)))
-    return sorted(parts, key=lambda part: (part.shard.number if part.shard else 0, *_identity(part.row)))
+    return sorted(parts, key=lambda part: (part.shard.number, _identity(part.row)))
 
 
-def _identity(row: Mapping[str, Any]) -> Identity:
-    return str(row["run"]), str(row["shard"]), str(row["started"])
+def _identity(row: Mapping[str, Any]) -> list[str]:
+    """What a part keeps while it grows."""
+    return [str(row[name]) for name in ("run", "shard", "started")]
 
 
-def _check_alike(parts: Sequence[Part]) -> None:
-    first = parts[0]
-    for part in parts[1:]:
-        found, ours, theirs = differing(first.manifest, part.manifest), first.manifest.dataset, part.manifest.dataset
-        found += ["design"] if ours.design != theirs.design else []
-        found += ["content of the dataset"] if ours.content_sha256 != theirs.content_sha256 else []
-        if found:
-            raise RunError(
-                f"{first.folder.root} and {part.folder.root} were run with another {' and another '.join(found)}; "
-                "only runs that differ in their cases alone can be merged"
-            )
+def _check_alike(one: Part, other: Part) -> None:
+    found, dataset, other_dataset = differing(one.manifest, other.manifest), one.manifest.dataset, other.manifest.dataset
+    found += ["design"] if dataset.design != other_dataset.design else []
+    found += ["content of the dataset"] if dataset.content_sha256 != other_dataset.content_sha256 else []
+    if found:
+        raise RunError(
+            f"{one.folder.root} and {other.folder.root} were run with another {' and another '.join(found)}; "
+            "only runs that differ in their cases alone can be merged"
+        )
 
 
 def _selection(parts: Sequence[Part]) -> tuple[str | None, int | None]:
@@ -155,16 +154,14 @@ def _together(journals: Iterable[Records], *, strict: bool = True) -> Records:
     asked: dict[str, tuple[int, str]] = {}
     for number, records in enumerate(journals):
         for key, completion in [*records.failures.items(), *records.items()]:
-            file = records.place(key)[0]
             if strict and completion.status in ANSWERED:
-                known = found.get(key)
-                if known and known.status in ANSWERED and (known.status, known.text) != (completion.status, completion.text):
-                    said = f"hold different answers to {completion.request}"
-                    raise RunError(f"{found.place(key)[0]} and {file} {said}; {UNLIKE}")
-                before, first = asked.setdefault(completion.request, (number, key))
+                file, request, stored = records.place(key).file, completion.request, found.get(key)
+                if stored and stored.status in ANSWERED and (stored.status, stored.text) != (completion.status, completion.text):
+                    raise RunError(f"{found.place(key).file} and {file} hold different answers to {request}; {UNLIKE}")
+                before, first = asked.setdefault(request, (number, key))
                 if before != number and first != key:
-                    said = f"put {completion.request} to the model in different words"
-                    raise RunError(f"{found.place(first)[0]} and {file} {said}; {UNLIKE}")
+                    said = f"put {request} to the model in different words"
+                    raise RunError(f"{found.place(first).file} and {file} {said}; {UNLIKE}")
             found.add(completion, records.place(key))
     return found
 
@@ -182,8 +179,9 @@ def _existing(target: RunFolder, rows: Sequence[Mapping[str, Any]]) -> Manifest 
 
 def _append(folder: Path, stored: Records, together: Records) -> int:
     """Journal what is not there yet; give its number."""
+    before = stored.everything()
     every = [*together.failures.items(), *together.items()]
-    new = [completion for key, completion in every if completion not in (stored.get(key), stored.failures.get(key))]
+    new = [completion for key, completion in every if completion != before.get(key)]
     if new:
         with Journal.open(folder, "merge") as journal:
             for completion in new:
@@ -204,7 +202,7 @@ def _merge_judgments(parts: Sequence[RunFolder], target: RunFolder) -> tuple[tup
                 return (), f"{folder.root} was graded by other judges or in another order ({row['id']}: another {unlike[0]})"
     for row in most:
         folder = target.judgments / row["id"]
-        with RunLock.acquire(folder):
+        with run_lock(folder):
             stored = Journal.read(folder)
             others = [Journal.read(part.judgments / row["id"]) for part in parts]
             _append(folder, stored, _together([stored, *others], strict=False))
@@ -217,12 +215,14 @@ def _open(target: RunFolder, parts: Sequence[Part]) -> dict[str, int]:
     """Conversations that `generate` would still continue, by the shard that they belong to."""
     cases, found = run_answers(target)
     draws = target.manifest().settings.draws
-    chosen = [(part.manifest.selection.only, part.manifest.selection.limit, part.shard.of if part.shard else 0) for part in parts]
-    of = chosen[0][-1] if len(set(chosen)) == 1 else 0
+    cuts = {(part.manifest.selection.only, part.manifest.selection.limit, part.shard.of) for part in parts}
+    of = parts[0].shard.of if len(cuts) == 1 else 0
     shards = [Shard(number, of) for number in range(1, of + 1)]
-    by_name = {str(each): members(cases, each) for each in shards} or {"": cases}
-    counted = {name: sum(_is_open(case, draw, found) for case in own for draw in range(draws)) for name, own in by_name.items()}
-    return {name: count for name, count in counted.items() if count}
+    by_shard = {str(shard): members(cases, shard) for shard in shards} or {"": cases}
+    counted = Counter(
+        name for name, held in by_shard.items() for case in held for draw in range(draws) if _is_open(case, draw, found)
+    )
+    return dict(counted)
 
 
 def _is_open(case: Case, draw: int, found: Mapping[str, Completion]) -> bool:
@@ -231,5 +231,5 @@ def _is_open(case: Case, draw: int, found: Mapping[str, Completion]) -> bool:
         if completion is None or completion.status == "engine_error":
             return True
         if completion.status in ("refused", "withheld"):
-            return False
+            break
     return False

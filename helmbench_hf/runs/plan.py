@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -35,35 +35,6 @@ COUNTED_BY_SERVER = (
 """Figures of the plan that rest on the length of prompts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a run is going to cost. Later turns are bounds: their prompts do not exist yet."""
-
-    prompt_tokens: int
-    """First turns that fit."""
-    cached_tokens: int
-    """Of these, what an ideal prefix cache would not compute again."""
-    later_prompt_tokens: int
-    """Upper bound over all later turns: every answer before them as long as it may be."""
-    answer_tokens: int
-    """Upper bound over all turns."""
-    too_long: tuple[tuple[str, int], ...]
-    """(name, tokens) of first turns that leave no room for an answer; each becomes one typed row."""
-    may_outgrow: tuple[tuple[str, int], ...]
-    """(name, tokens at most) of conversations whose last turn might not fit."""
-    refused: tuple[tuple[str, str], ...]
-    """(name, reason) of prompts that cannot be rendered; each becomes one typed row."""
-    disk_bytes: int
-    """Upper bound of the journal."""
-    seconds: float | None
-    """Upper bound of the time; None where the speed is not known. Loading the model comes on top."""
-
-    @property
-    def cached_fraction(self) -> float:
-        """The ideal share of cached prompt tokens over the first turns, 0 to 1."""
-        return self.cached_tokens / self.prompt_tokens if self.prompt_tokens else 0.0
-
-
 def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second: float | None) -> dict[str, Any]:
     """Everything that `helmbench plan` says of a run, as plain JSON by name.
 
@@ -75,8 +46,8 @@ def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second
         window = ask.engine.max_model_len or context_length(ask.engine.model, ask.engine.revision) or DEFAULT_WINDOW
     talks = prepared.conversations(settings, {})
     first = talks.first_turns()
-    later = {asked.turn.name: asked.turn.case.turns[1:] for asked in first}
-    made = make_plan(
+    later = {asked.name: asked.case.turns[1:] for asked in first}
+    plan = make_plan(
         map(talks.request, first),
         max_model_len=window or sys.maxsize,
         block_size=block_size,
@@ -89,7 +60,7 @@ def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second
     judged = sum(len({*g.criteria, *g.vetoes, *g.reported, *filter(None, [g.contrast])}) * len(g.turns) for g in gradings)
     return {
         "dataset": asdict(prepared.identity),
-        "model": prepared.model.identity.as_row(),
+        "model": asdict(prepared.model.identity),
         "chat template": asdict(template.facts),
         "thinking tokens": settings.thinking_tokens,
         "constrained answers": constrained * settings.draws,
@@ -103,15 +74,7 @@ def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second
         "modes": dict(Counter(case.mode for case in prepared.cases)),
         "answers": talks.planned_turns,
         "judge calls per judge, at most": judged * settings.draws,
-        "prompt tokens, first turns": made.prompt_tokens,
-        "prompt tokens, later turns at most": made.later_prompt_tokens,
-        "answer tokens at most": made.answer_tokens,
-        "ideal cached fraction": round(made.cached_fraction, 4),
-        "disk at most, bytes": made.disk_bytes,
-        "seconds at most": made.seconds,
-        "too long": dict(made.too_long),
-        "may outgrow the window": dict(made.may_outgrow),
-        "cannot be rendered": dict(made.refused),
+        **plan,
         **(dict.fromkeys(COUNTED_BY_SERVER) if template.facts.by_server else {}),
     }
 
@@ -132,8 +95,12 @@ def make_plan(
     later: Callable[[Request], Sequence[int]] = lambda request: (),
     tokens_per_second: float | None = None,
     thinking_tokens: int = 0,
-) -> Plan:
-    """Plan first-turn requests, which come with equal prefixes side by side and are looked at one by one.
+) -> dict[str, Any]:
+    """Say what first-turn requests will cost, which come with equal prefixes side by side and are looked at one by one.
+
+    Later turns are upper bounds: their prompts do not exist yet, and every answer before them is as long as it may be. So is
+    the time, without loading. By name and tokens: first turns that leave no room for an answer, and conversations whose last
+    turn might not fit; by name and reason: prompts that cannot be rendered.
 
     `later` gives the tokens that each later turn of a request's conversation adds before its answer (message and template).
     `block_size` is the engine's prefix-cache block in tokens: only full blocks are shared, and the last token of a prompt is
@@ -141,18 +108,18 @@ def make_plan(
     enters the history of a later turn. `tokens_per_second`: answer tokens over the batch; None where it is not known.
     """
     rows = prompt_tokens = cached = later_tokens = answers = fresh = 0
-    too_long: list[tuple[str, int]] = []
-    may_outgrow: list[tuple[str, int]] = []
-    refused: list[tuple[str, str]] = []
+    too_long: dict[str, int] = {}
+    may_outgrow: dict[str, int] = {}
+    refused: dict[str, str] = {}
     before = _ids(())
     for request in requests:
         rows += 1
-        length, budget = len(request.tokens), 1 if request.labels else request.sampling.max_tokens
+        length, budget = len(request.tokens), request.sampling.max_tokens
         if request.refusal:
-            refused.append((request.name, request.refusal))
+            refused[request.name] = request.refusal
             continue
         if length >= max_model_len:
-            too_long.append((request.name, length))
+            too_long[request.name] = length
             continue
         added, kept = later(request), max(budget - thinking_tokens, 0)
         tokens = _ids(request.tokens)
@@ -168,18 +135,18 @@ def make_plan(
             length += kept + turn
             later_tokens += length
         if added and length >= max_model_len:
-            may_outgrow.append((request.name, length))
-    return Plan(
-        prompt_tokens=prompt_tokens,
-        cached_tokens=cached,
-        later_prompt_tokens=later_tokens,
-        answer_tokens=answers,
-        too_long=tuple(too_long),
-        may_outgrow=tuple(may_outgrow),
-        refused=tuple(refused),
-        disk_bytes=rows * ROW_BYTES + answers * TOKEN_BYTES,
-        seconds=(fresh / PREFILL_SPEED + answers) / tokens_per_second if tokens_per_second else None,
-    )
+            may_outgrow[request.name] = length
+    return {
+        "prompt tokens, first turns": prompt_tokens,
+        "prompt tokens, later turns at most": later_tokens,
+        "answer tokens at most": answers,
+        "ideal cached fraction": round(cached / prompt_tokens, 4) if prompt_tokens else 0.0,
+        "disk at most, bytes": rows * ROW_BYTES + answers * TOKEN_BYTES,
+        "seconds at most": (fresh / PREFILL_SPEED + answers) / tokens_per_second if tokens_per_second else None,
+        "too long": too_long,
+        "may outgrow the window": may_outgrow,
+        "cannot be rendered": refused,
+    }
 
 
 def ideal_cached(prompts: Iterable[Sequence[int]], block_size: int) -> int:

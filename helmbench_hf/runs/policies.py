@@ -19,7 +19,7 @@ from helmbench_hf.hashing import digest
 from helmbench_hf.records import Case, Completion
 from helmbench_hf.runs.folder import RunError, RunFolder
 from helmbench_hf.runs.generate import now
-from helmbench_hf.runs.journal import Journal, RunLock
+from helmbench_hf.runs.journal import Journal, run_lock
 from helmbench_hf.runs.turns import turn_name
 from helmbench_hf.scoring.cues import Cues, cues_of
 from helmbench_hf.scoring.policies import marks, reply_text
@@ -63,7 +63,7 @@ def run_policy(slug: str, loaded: CaseSet, folder: RunFolder, only: str | None =
     if slug not in fixed:
         raise RunError(f"there is no policy {slug} with words of its own; choose one of {', '.join(fixed)}")
     policy, cases, cues = policies[slug], select(loaded.cases, only, limit), cues_of(benchmark)
-    with RunLock.acquire(folder.root):
+    with run_lock(folder.root):
         if (folder.root / "manifest.json").exists():
             raise RunError(f"{folder.root} holds a run already; give another folder")
         folder.write_manifest(

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
 
 from helmbench_hf.dataset.shards import prefix_group
 from helmbench_hf.models.chat import Chat, ChatError
 from helmbench_hf.models.engine import Message, Request, Sampling
-from helmbench_hf.models.keys import KeyContext, request_key, turn_key
+from helmbench_hf.models.keys import KeyContext, request_key
 from helmbench_hf.records import Case, Completion
 
 KINDS = {bool: "true or false", int: "a whole number", float: "a number"}
@@ -49,10 +48,6 @@ class Settings:
         if self.draws > 1 and self.temperature == 0:
             raise ValueError("at temperature 0 repeats are all the same; add --set temperature=0.7, say, or leave --repeats out")
 
-    def as_row(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return asdict(self)
-
 
 @dataclass(slots=True)
 class History:
@@ -71,20 +66,6 @@ class History:
     """Prompts whose last answer came after reasoning; the history never carries it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """Where a request stands: which case, which draw, which turn (from 1)."""
-
-    case: Case
-    draw: int
-    number: int
-
-    @property
-    def name(self) -> str:
-        """Readable name of the request; grading finds answers by it."""
-        return turn_name(self.case.code, self.number, self.draw)
-
-
 def turn_name(code: str, turn: int, draw: int) -> str:
     """`P1-B1-S1-C1-U11-PT4/t1/d0`."""
     return f"{code}/t{turn}/d{draw}"
@@ -92,16 +73,24 @@ def turn_name(code: str, turn: int, draw: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked at a turn, before it is rendered."""
+    """One turn of one conversation, before it is rendered."""
 
-    turn: Turn
+    case: Case
+    draw: int
+    number: int
+    """The turn, from 1."""
     messages: tuple[Message, ...]
     key: str
 
     @property
+    def name(self) -> str:
+        """Readable name of the request; grading finds answers by it."""
+        return turn_name(self.case.code, self.number, self.draw)
+
+    @property
     def last(self) -> bool:
         """Whether the conversation ends with it."""
-        return self.turn.number >= len(self.turn.case.turns)
+        return self.number >= len(self.case.turns)
 
 
 class Conversations:
@@ -118,7 +107,7 @@ class Conversations:
         """`stored`: the answers that exist, by key; their turns are not asked for again."""
         self._cases, self._template, self._context, self._settings = cases, template, context, settings
         self._stored = stored
-        self._turns: dict[str, Turn] = {}  # those that another may follow, by name: conversations can share keys
+        self._asked: dict[str, Asked] = {}  # those that another may follow, by name: conversations can share keys
 
     @cached_property
     def planned_turns(self) -> int:
@@ -150,18 +139,17 @@ class Conversations:
 
     def request(self, asked: Asked) -> Request:
         """Render a turn; a prompt that cannot be rendered carries its refusal."""
-        turn, case = asked.turn, asked.turn.case
         if not asked.last:
-            self._turns[turn.name] = turn
+            self._asked[asked.name] = asked
         tokens, refusal = self._render(asked.messages)
         return Request(
             asked.key,
-            turn.name,
+            asked.name,
             asked.messages,
             tokens,
-            self._sampling(case, turn.draw),
-            schema=self._schema(case),
-            group=prefix_group(case),
+            self._sampling(asked.case, asked.draw),
+            schema=self._schema(asked.case),
+            group=prefix_group(asked.case),
             refusal=refusal,
         )
 
@@ -170,10 +158,10 @@ class Conversations:
 
         Asked once for a request, and forgotten.
         """
-        turn = self._turns.pop(request.name, None)
-        if turn is None:
+        asked = self._asked.pop(request.name, None)
+        if asked is None:
             return None
-        following = self._open(self._next(Asked(turn, request.messages, request.key), completion))
+        following = self._open(self._next(asked, completion))
         return None if following is None else self.request(following)
 
     def history(self, stored: Mapping[str, Completion]) -> History:
@@ -210,17 +198,17 @@ class Conversations:
         system = (Message("system", case.system),) if case.system else ()
         messages = (*system, Message("user", case.turns[0]))
         key = request_key(self._context, messages, self._sampling(case, draw), schema=self._schema(case), draw=draw)
-        return Asked(Turn(case, draw, 1), messages, key)
+        return Asked(case, draw, 1, messages, key)
 
     def _next(self, asked: Asked, completion: Completion) -> Asked | None:
         """The turn after a completion; None where it was the last, or where nothing came that a history could carry."""
-        case, draw, number = asked.turn.case, asked.turn.draw, asked.turn.number
+        case, draw = asked.case, asked.draw
         if asked.last or completion.status not in {"ok", "truncated"}:
             return None
         # the model sees what it wrote: the raw answer, JSON included
-        new = (Message("assistant", completion.text), Message("user", case.turns[number]))
-        key = turn_key(asked.key, new, self._sampling(case, draw), schema=self._schema(case), draw=draw)
-        return Asked(Turn(case, draw, number + 1), (*asked.messages, *new), key)
+        new = (Message("assistant", completion.text), Message("user", case.turns[asked.number]))
+        key = request_key(asked.key, new, self._sampling(case, draw), schema=self._schema(case), draw=draw)
+        return Asked(case, draw, asked.number + 1, (*asked.messages, *new), key)
 
     def _schema(self, case: Case) -> str | None:
         return None if self._settings.free_form else case.response_schema
@@ -233,13 +221,9 @@ class Conversations:
 
     def _sampling(self, case: Case, draw: int) -> Sampling:
         chosen = self._settings
+        same = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty")
         return Sampling(
-            temperature=chosen.temperature,
-            top_p=chosen.top_p,
-            top_k=chosen.top_k,
-            min_p=chosen.min_p,
-            repetition_penalty=chosen.repetition_penalty,
-            presence_penalty=chosen.presence_penalty,
+            **{name: getattr(chosen, name) for name in same},
             max_tokens=case.max_tokens + chosen.thinking_tokens,
             seed=None if chosen.temperature == 0 else chosen.seed + draw,
         )

@@ -68,7 +68,7 @@ def run(
     """A finished run on the design `smoke`, judged by one judge."""
     patch.setattr(stage, "open_engine", lambda spec: Played(says, fate=fate))
     ask = Ask(run=str(root), engine=EngineSpec.parse(f"vllm:{checkpoint}"), settings=Settings(**settings), design=DESIGN)
-    child(json.loads(json.dumps(ask.as_payload())), Ear())  # type: ignore[arg-type]
+    child(json.loads(json.dumps(ask.as_payload())), Ear())
     judge(root, checkpoint)
     return root
 

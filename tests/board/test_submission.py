@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -84,7 +84,7 @@ def test_a_submission_is_a_run_folder(original: Path, submission: Submission) ->
 
 
 def test_every_setting_of_a_run_has_a_range() -> None:
-    assert set(Sampling.model_fields) == set(Settings().as_row())
+    assert set(Sampling.model_fields) == set(asdict(Settings()))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_what_a_provider_withheld_is_submitted_as_a_result(checkpoint: Path, tmp
     with ChatServer(answer, fate=fate) as server:
         spec = EngineSpec.parse("endpoint:tiny", base_url=server.url, retries=0)
         ask = Ask(run=str(tmp_path / "run"), engine=spec, settings=Settings(), design="smoke")
-        child(json.loads(json.dumps(ask.as_payload())), Ear())  # type: ignore[arg-type]
+        child(json.loads(json.dumps(ask.as_payload())), Ear())
     made.judge(tmp_path / "run", checkpoint)
     submission = prepare(tmp_path / "run")
     folder = submission.write(tmp_path / "out")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helmbench_hf.runs.journal import Journal, RunLock
+from helmbench_hf.runs.journal import Journal, run_lock
 from tests.support.checkpoints import tiny_checkpoint
 from tests.support.tree import plant
 from tests.support.waiting import PATIENCE, until
@@ -105,7 +105,7 @@ def test_a_second_signal_ends_at_once(model: str, start: Start, tmp_path: Path) 
 
 
 def test_two_commands_on_one_folder(model: str, start: Start, tmp_path: Path) -> None:
-    with RunLock.acquire(tmp_path):
+    with run_lock(tmp_path):
         said = failed(start("generate", "--run", tmp_path, "--model", model, "--limit", "2"))
     assert f"Another run (process {os.getpid()}) is writing to {tmp_path}. Wait for it or stop it" in said
 

@@ -25,7 +25,7 @@ from helmbench_hf.models.engine import EngineError, Request
 from helmbench_hf.records import Case, Verdict
 from helmbench_hf.runs import completions
 from helmbench_hf.runs.folder import RunError, RunFolder
-from helmbench_hf.runs.journal import Journal, JournalError, ReadReport, RunLock, read_rows
+from helmbench_hf.runs.journal import Journal, JournalError, ReadReport, read_rows, run_lock
 from tests.judging import runs
 from tests.judging.build import done
 from tests.judging.runs import Ear, answer_all, fake_judge
@@ -267,7 +267,7 @@ def test_a_failure_in_the_child_arrives_as_its_sentence(tmp_path: Path) -> None:
 
 
 def test_two_writers_of_one_judge_are_refused(folder: RunFolder) -> None:
-    with RunLock.acquire(folder.judgments / "judge-a"), pytest.raises(JournalError, match="Another run"):
+    with run_lock(folder.judgments / "judge-a"), pytest.raises(JournalError, match="Another run"):
         judge_run(folder, fake_judge(fast()), Ear())
 
 

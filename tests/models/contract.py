@@ -13,11 +13,12 @@ from helmbench_hf.models.drive import drive
 from helmbench_hf.models.engine import Ability, Engine, Message, Request, Sampling
 from helmbench_hf.records import Completion
 
+# random weights write control characters into text that is free
 SCHEMA = json.dumps(
     {
         "type": "object",
         "properties": {
-            "reply": {"type": "string", "maxLength": 40},
+            "reply": {"type": "string", "pattern": "^[a-z ]{0,20}$"},
             "tags": {"type": "array", "items": {"enum": ["late", "lost", "loud"]}, "minItems": 1, "maxItems": 3},
             "count": {"type": "integer", "minimum": 0, "maximum": 99},
         },
@@ -40,8 +41,8 @@ def run(engine: Engine, requests: Sequence[Request]) -> dict[str, Completion]:
     return saved
 
 
-def every_engine(engine: Engine, chat: Chat, schema: str = SCHEMA) -> None:
-    constrained_answers_parse(engine, chat, schema)
+def every_engine(engine: Engine, chat: Chat) -> None:
+    constrained_answers_parse(engine, chat)
     answers_are_capped(engine, chat)
     drawing_follows_the_seed(engine, chat)
     faults = bad_messages(engine, chat) if chat.facts.by_server else bad_tokens(engine, chat)
@@ -55,12 +56,12 @@ def every_engine_with_tokens(engine: Engine, chat: Chat) -> None:
     presence_is_penalized(engine, chat)
 
 
-def constrained_answers_parse(engine: Engine, chat: Chat, schema: str) -> None:
-    requests = [ask(chat, str(number), f"Card {number} is lost.", schema=schema) for number in range(4)]
+def constrained_answers_parse(engine: Engine, chat: Chat) -> None:
+    requests = [ask(chat, str(number), f"Card {number} is lost.", schema=SCHEMA) for number in range(4)]
     for each in run(engine, requests).values():
         assert each.status == "ok"
         answer = json.loads(each.text)
-        assert list(answer) == list(json.loads(schema)["properties"])
+        assert list(answer) == ["reply", "tags", "count"]
         assert set(answer["tags"]) <= {"late", "lost", "loud"}
         assert json.dumps(answer, separators=(",", ":"), ensure_ascii=False) == each.text
 

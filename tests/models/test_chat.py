@@ -10,12 +10,8 @@ import pytest
 
 from helmbench_hf.models.chat import PINNED_DATE, ChatError, ChatTemplate, ServerTemplate, fold
 from helmbench_hf.models.engine import EngineError, Message
-from tests.support.checkpoints import tiny_tokenizer
+from tests.support.checkpoints import CHATML, tiny_tokenizer
 
-GENERATE = "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}"
-EACH = "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}{% endfor %}"
-CHATML = EACH + GENERATE + "{% endif %}"
-"""Qwen2.5, SmolLM2, Yi: a system role like any other."""
 GEMMA = (
     "{{ bos_token }}{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
     "{% for m in messages %}{% if (m['role'] == 'user') != (loop.index0 % 2 == 0) %}"
@@ -30,22 +26,12 @@ DROPPING = (
     "{% elif m['role'] == 'assistant' %}{{ m['content'] + eos_token }}{% endif %}{% endfor %}"
 )
 """Mistral-7B-Instruct-v0.1 and its like: an `if` for user and assistant, and none for system."""
-MERGING = (
-    "{{ bos_token }}{% set s = '' %}{% if messages[0]['role'] == 'system' %}{% set s = messages[0]['content'] + '\n\n' %}"
-    "{% set messages = messages[1:] %}{% endif %}{% for m in messages %}{{ '<start_of_turn>' + m['role'] + '\n' }}"
-    "{{ s if loop.first else '' }}{{ m['content'] | trim + '<end_of_turn>\n' }}{% endfor %}"
-)
-"""Gemma 3: takes a system message and puts it into the first user turn itself."""
-THINKING = (
-    EACH + GENERATE + "{% if enable_thinking is defined and enable_thinking is false %}{{ '<think>\n\n</think>\n\n' }}"
-    "{% endif %}{% endif %}"
-)
-"""Qwen3: `enable_thinking=False` writes an empty block for the model."""
-ALWAYS_THINKING = EACH + GENERATE + "{{ '<think>\n' }}{% endif %}"
+ALWAYS_THINKING = CHATML.replace("assistant\n", "assistant\n<think>\n")
 """DeepSeek-R1, Qwen3-Thinking: the prompt ends inside the block."""
+THINKING = CHATML.replace("{% endif %}", "{% if enable_thinking is false %}{{ '<think>\n\n</think>\n\n' }}{% endif %}{% endif %}")
+"""Qwen3: `enable_thinking=False` writes an empty block for the model."""
 DATED = "{{ bos_token }}{{ 'Today is ' + strftime_now('%d %b %Y') + '\n' }}" + CHATML
 """Llama 3.1, gpt-oss: today's date in every prompt."""
-DOUBLED = "{{ bos_token + bos_token }}" + CHATML
 REWRITING = CHATML.replace("m['content'] +", "m['content'].replace('<|im_end|>', '') +")
 """A template that cleans what it is given."""
 
@@ -56,34 +42,21 @@ def chat(template: str | None, **kwargs: Any) -> ChatTemplate:
     return ChatTemplate(tiny_tokenizer(template), kwargs)
 
 
-@pytest.mark.parametrize(
-    ("template", "role", "folded", "switch", "opens", "bos"),
-    [
-        (CHATML, "native", False, "", False, "none"),
-        (GEMMA, "rejected", True, "", False, "one"),
-        (DROPPING, "dropped", True, "", False, "one"),
-        (MERGING, "native", False, "", False, "one"),
-        (THINKING, "native", False, "enable_thinking", False, "none"),
-        (ALWAYS_THINKING, "native", False, "", True, "none"),
-        (DATED, "native", False, "", False, "one"),
-        (DOUBLED, "native", False, "", False, "doubled"),
-    ],
-)
-def test_probes(template: str, role: str, folded: bool, switch: str, opens: bool, bos: str) -> None:
-    facts = chat(template).facts
-    assert (facts.system_role, facts.folded, facts.thinking_switch) == (role, folded, switch)
-    assert (facts.opens_reasoning, facts.bos) == (opens, bos)
-    assert facts.dated == (template == DATED)
-    assert len(facts.template_sha) == 64
-
-
-@pytest.mark.parametrize("template", [CHATML, GEMMA, DROPPING, MERGING, THINKING, DATED, DOUBLED])
-def test_every_message_is_really_in_the_prompt(template: str) -> None:
-    it = chat(template)
+def test_a_system_text_that_is_dropped_goes_before_the_first_message() -> None:
+    it = chat(DROPPING)
+    assert (it.facts.system_role, it.facts.folded, it.facts.bos, len(it.facts.template_sha)) == ("dropped", True, "one", 64)
     text = it.decode(it.render(TALK))
     places = [text.index(message.content) for message in TALK]
     assert places == sorted(places)
-    assert text.endswith(it.decode(it.render(TALK, "Verdict:")).removesuffix("Verdict:"))
+    assert text == it.decode(it.render(TALK, "Verdict:")).removesuffix("Verdict:")
+
+
+def test_begin_of_text_that_is_doubled_is_noticed() -> None:
+    assert chat("{{ bos_token + bos_token }}" + CHATML).facts.bos == "doubled"
+
+
+def test_a_template_that_renders_no_second_turn_keeps_no_prefix() -> None:
+    assert not chat(GEMMA.replace("loop.index0 % 2", "loop.index0")).facts.keeps_prefix
 
 
 def test_folding_puts_a_blank_line_between() -> None:
@@ -135,15 +108,6 @@ def test_a_template_that_will_not_do_is_a_sentence(template: str | None, thinkin
         ChatTemplate(tiny_tokenizer(template), kwargs, thinking)
 
 
-def test_the_thinking_switch_is_used_and_recorded() -> None:
-    off, default = chat(THINKING, enable_thinking=False), chat(THINKING)
-    assert off.decode(off.render(TALK)).endswith("<think>\n\n</think>\n\n")
-    assert default.decode(default.render(TALK)).endswith("assistant\n")
-    assert off.facts.template_kwargs == off.key_kwargs() == {"enable_thinking": False}
-    assert off.facts.template_sha == default.facts.template_sha
-    assert off.render(TALK, "Verdict:")
-
-
 def test_thinking_is_asked_for_by_name_whatever_the_template_calls_it() -> None:
     for name in ("enable_thinking", "thinking"):
         template = THINKING.replace("enable_thinking", name)
@@ -158,18 +122,6 @@ def test_what_becomes_of_a_developer_message() -> None:
     as_system = CHATML.replace("m['role'] +", "('system' if m['role'] == 'developer' else m['role']) +")
     templates = {CHATML: "unnamed", DROPPING: "dropped", GEMMA: "rejected", named: "native", as_system: "as_system"}
     assert {template: chat(template).facts.developer_role for template in templates} == templates
-
-
-def test_a_second_turn_that_does_not_begin_with_the_first_prompt_is_noticed() -> None:
-    assert chat(CHATML).facts.keeps_prefix
-    assert not ChatTemplate(tiny_tokenizer(THINKING), None, "off").facts.keeps_prefix, "the empty block is not in the history"
-    assert not chat(GEMMA.replace("loop.index0 % 2", "loop.index0")).facts.keeps_prefix, "no second turn can be rendered"
-
-
-@pytest.mark.parametrize("special", [("[THINK]", "[/THINK]"), ("<|channel|>", "<|message|>")])
-def test_marks_of_reasoning_that_hold_special_tokens_are_noticed(special: tuple[str, ...]) -> None:
-    assert ChatTemplate(tiny_tokenizer(CHATML, special=special)).facts.special_reasoning
-    assert not chat(CHATML).facts.special_reasoning
 
 
 def test_todays_date_is_pinned_and_in_the_key() -> None:

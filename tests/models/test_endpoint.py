@@ -6,27 +6,17 @@ import contextlib
 import json
 import math
 import threading
-from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
 
 from helmbench_hf.models.chat import ServerTemplate
 from helmbench_hf.models.drive import drive
-from helmbench_hf.models.endpoint import (
-    CODES,
-    ENDS,
-    Endpoint,
-    EndpointEngine,
-    Reply,
-    policy_block,
-    policy_end,
-    read_completion,
-    request_body,
-)
+from helmbench_hf.models.endpoint import EndpointEngine, Reply, read_completion, request_body
 from helmbench_hf.models.engine import EngineError, EngineSpec, Message, Request, Sampling, open_engine
 from helmbench_hf.models.identity import model_info
+from helmbench_hf.models.withheld import CODES, ENDS, policy_block, policy_end
 from helmbench_hf.records import Completion
 from tests.models import contract
 from tests.support.chat_server import WINDOW, Answer, Body, ChatServer, Fate, Status, model_says, real
@@ -83,20 +73,18 @@ class TestWhatIsSent:
         usual = {"top_p": 1.0, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0, "presence_penalty": 0.0}
         assert asked(Sampling(max_tokens=7), owner=owner).items() >= usual.items()
 
-    def test_a_schema_goes_along_in_the_way_that_is_set(self) -> None:
+    def test_a_schema_goes_along_in_the_way_that_is_set_and_a_prefill_is_continued(self) -> None:
         text = '{"type":"object","properties":{"b":{},"a":{}}}'
         strict = asked(Sampling(max_tokens=7), schema=text)["response_format"]
         assert (strict["type"], strict["json_schema"]["strict"]) == ("json_schema", True)
         assert json.dumps(strict["json_schema"]["schema"], separators=(",", ":")) == text  # the order of writing is kept
         older = asked(Sampling(max_tokens=7), schema=text, way="guided_json")
         assert ("response_format" in older, older["guided_json"]) == (False, json.loads(text))
+        continued = asked(JUDGED, prefill="Verdict:")
+        assert continued["messages"][-1] == {"role": "assistant", "content": "Verdict:"}
+        assert (continued["add_generation_prompt"], continued["continue_final_message"]) == (False, True)
         with pytest.raises(ValueError, match="no JSON"):
             asked(Sampling(max_tokens=7), schema="not json")
-
-    def test_a_prefill_is_continued(self) -> None:
-        sent = asked(JUDGED, prefill="Verdict:")
-        assert sent["messages"][-1] == {"role": "assistant", "content": "Verdict:"}
-        assert (sent["add_generation_prompt"], sent["continue_final_message"]) == (False, True)
 
     def test_prompts_of_one_group_go_to_one_replica(self) -> None:
         with ChatServer() as server:
@@ -121,12 +109,9 @@ class TestHowAnswersAreRead:
     @pytest.mark.parametrize(
         ("content", "finish", "message", "expected"),
         [
-            ("Yes.", "stop", {}, ("ok", "Yes.", "")),
             ("", "stop", {}, ("ok", "", "")),
             (None, "stop", {}, ("ok", "", "")),
-            ("Ye", "length", {}, ("truncated", "Ye", "")),
             ("I had to", "content_filter", {}, ("withheld", "I had to", "")),
-            (None, "content_filter", {}, ("withheld", "", "")),
             (None, "content_filter", {"refusal": "I can't."}, ("withheld", "I can't.", "")),
             ("<think>hm", "content_filter", {}, ("withheld", "", "hm")),
             # the model's own words, which the person reads: graded like any other answer
@@ -136,11 +121,8 @@ class TestHowAnswersAreRead:
             ("Yes.", "stop", {"reasoning": "hm"}, ("ok", "Yes.", "hm")),
             (None, "length", {"reasoning": "hm, and"}, ("truncated", "", "hm, and")),
             ("A mark is </think> here.", "stop", {"reasoning": "hm"}, ("ok", "A mark is </think> here.", "hm")),
-            ("<think>hm</think>Yes.", "stop", {}, ("ok", "Yes.", "hm")),
             ("hm</think>Yes.", "stop", {}, ("ok", "Yes.", "hm")),
-            ("<think>hm", "length", {}, ("truncated", "", "hm")),
             ("<think>more</think>Yes.", "stop", {"reasoning": "hm"}, ("ok", "Yes.", "hm\n\nmore")),
-            ("Yes", "abort", {}, ("engine_error", "", "")),
             ("Yes", None, {}, ("engine_error", "", "")),
         ],
     )
@@ -157,9 +139,7 @@ class TestHowAnswersAreRead:
             ('{"a":"</think>"}', ('{"a":"</think>"}', ""), False),
             ('hm</think>{"a":1}', ('{"a":1}', "hm"), False),
             ('<think>hm</think>\n{"a":1}', ('{"a":1}', "hm"), False),
-            ("<think>hm", ("", "hm"), False),
             ("", ("", ""), False),
-            ("Sure!", ("Sure!", ""), True),
             ('```json\n{"a":1}', ('```json\n{"a":1}', ""), True),
         ],
     )
@@ -178,28 +158,18 @@ class TestHowAnswersAreRead:
 
 
 class TestSettings:
-    def test_of_the_command_line(self) -> None:
-        made = Endpoint.of(spec(concurrency=4, timeout=60, retries=0, structured="none"))
-        assert (made.host, made.concurrency, made.timeout, made.retries, made.structured) == ("127.0.0.1:8000", 4, 60, 0, "none")
-        assert Endpoint.of(spec(base_url="https://models.example.org/v1")).host == "models.example.org"
-        assert spec("qwen3:8b").model == "qwen3:8b"
-
     @pytest.mark.parametrize(
         ("options", "sentence"),
         [
             ({"base_url": ""}, "say where the server is: base_url="),
-            ({"base_url": "127.0.0.1:8000"}, "say where the server is"),
             ({"base_url": "http://127.0.0.1:port/v1"}, "say where the server is"),
             ({"base_url": 8000}, "base_url: Input should be a valid string"),
             ({"base_url": "http://me:hunter2@127.0.0.1/v1"}, "key_env"),
             ({"base_url": f"{URL}?api-key=hunter2"}, "key_env"),
-            ({"concurrency": 0}, "concurrency: Input should be greater than or equal to 1"),
             ({"timeout": "long"}, "timeout: Input should be a valid number"),
-            ({"retries": -1}, "retries: Input should be greater"),
             ({"structured": "yes"}, "'json_schema', 'guided_json' or 'none'"),
             ({"base": URL}, "settings are base_url, concurrency.* base: Extra inputs"),
             ({"dtype": "float16", "max_model_len": 4096}, "dtype, max_model_len: the server decides that"),
-            ({"revision": "main"}, "revision: the server decides that"),
         ],
     )
     def test_what_cannot_be_set_is_a_sentence(self, options: dict[str, Any], sentence: str) -> None:
@@ -209,7 +179,7 @@ class TestSettings:
 
     def test_a_served_model_is_known_by_its_name_alone(self) -> None:
         found = model_info(spec(concurrency=4))
-        assert found.identity.as_row() | {"versions": {}} == {
+        assert asdict(found.identity) | {"versions": {}} == {
             "id": "owner/model", "commit": "", "files_sha": "", "dtype": "unknown", "quantization": "unknown",
             "template_sha": "", "versions": {}, "served": "not verified",
         }  # fmt: skip
@@ -226,24 +196,18 @@ class TestSettings:
         assert model_info(spec("/models/owner/tiny")).context.model == {"served": "tiny"}
 
 
-class TestContract:
-    @pytest.fixture
-    def engine(self) -> Iterator[EndpointEngine]:
-        with ChatServer() as server:
-            yield opened(server)
-
-    def test_it_does_what_every_engine_does(self, engine: EndpointEngine) -> None:
+def test_it_does_what_every_engine_does_and_says_what_it_is() -> None:
+    with ChatServer() as server:
+        engine = opened(server)
         contract.every_engine(engine, CHAT)
-
-    def test_it_says_what_it_is(self, engine: EndpointEngine) -> None:
-        contract.it_says_what_it_is(engine, "endpoint", "unknown", {"schema"})
-        said = engine.describe()
-        assert said.max_model_len == WINDOW
-        assert said.device.startswith("127.0.0.1:")
-        # a path on the server's disk is nobody's business
-        assert said.extra == {
-            "served": "tiny-chat", "owned_by": "vllm", "structured": "json_schema", "system_text": "counted in the prompt",
-        }  # fmt: skip
+    contract.it_says_what_it_is(engine, "endpoint", "unknown", {"schema"})
+    said = engine.describe()
+    assert said.max_model_len == WINDOW
+    assert said.device.startswith("127.0.0.1:")
+    # a path on the server's disk is nobody's business
+    assert said.extra == {
+        "served": "tiny-chat", "owned_by": "vllm", "structured": "json_schema", "system_text": "counted in the prompt",
+    }  # fmt: skip
 
 
 class TestLabels:
@@ -305,7 +269,6 @@ class TestFailures:
         ("fate", "reason"),
         [
             (Status(429), "failed (429): told to fail"),
-            (Status(500), "failed (500)"),
             (Status(503, body={"detail": "overloaded"}), "overloaded"),
             (Status(424, body={"error": "generation failed", "error_type": "generation"}), "generation failed"),
             ("drop", "did not answer"),
@@ -334,17 +297,10 @@ class TestFailures:
         assert (done.status, done.attempt) == ("engine_error", 3)
         assert "did not answer: timed out" in done.error
 
-    @pytest.mark.parametrize("fate", [Status(500), "drop", "garbage", "shape"])
-    def test_a_passing_failure_leaves_no_trace_but_the_attempt(self, fate: Fate) -> None:
-        with ChatServer(fate=once(fate)) as server:
-            done = contract.run(opened(server, retries=0), [ask()])["a"]
-            assert (done.status, done.attempt, done.text) == ("ok", 2, "You said: Is the library open?")
-
     @pytest.mark.parametrize(
         ("status", "sentence"),
         [
             (401, r"refuses the key \(401\): told to fail. Set HELMBENCH_API_KEY_127_0_0_1_\d+ to its key, or .*key_env=NAME"),
-            (403, r"refuses the key \(403\)"),
             (404, r"no chat completions of tiny at base_url \(404\)"),
             (402, r"does not work \(402\)"),
         ],
@@ -399,7 +355,6 @@ class TestFailures:
             ({"models": {"data": [{"id": "big"}, {"id": "small"}]}}, "offers no model tiny. It offers: big, small."),
             ({"models": {"data": []}}, "It offers: none."),
             ({"models": ["tiny"]}, "speaks no chat completions: .*Fix base_url"),
-            ({"models_fate": lambda: "garbage"}, "speaks no chat completions: Invalid JSON"),
             ({"models_fate": lambda: Status(401)}, "refuses the key"),
             (
                 {"models_fate": lambda: Status(503, body={"error": {"message": "Loading model"}})},
@@ -459,7 +414,7 @@ class TestSchemas:
 
     def test_one_schema_that_is_too_much_for_it(self) -> None:
         def fate(body: Body, number: int) -> Fate:
-            return Status(400) if "maxLength" in str(body.get("response_format")) else None
+            return Status(400) if "pattern" in str(body.get("response_format")) else None
 
         with ChatServer(fate=fate) as server:
             done = contract.run(opened(server), [self.constrained(str(number)) for number in range(9)])
@@ -498,28 +453,17 @@ class TestSecrets:
     def test_each_server_gets_its_own_key_and_no_other(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with ChatServer() as target, ChatServer() as judge, ChatServer() as stranger:
             derived = f"HELMBENCH_API_KEY_127_0_0_1_{target.url.split(':')[2].removesuffix('/v1')}"
-            for name, value in {
-                derived: f"{KEY}\n",
-                "JUDGE_KEY": "sk-judge",
-                "HELMBENCH_API_KEY": "a",
-                "OPENAI_API_KEY": "b",
-            }.items():
+            others = {"HELMBENCH_API_KEY": "a", "OPENAI_API_KEY": "b", "OPENAI_ORG_ID": "c"}
+            for name, value in {derived: f"{KEY}\n", "JUDGE_KEY": "sk-judge", **others}.items():
                 monkeypatch.setenv(name, value)
             for server, options in ((target, {}), (judge, {"key_env": "JUDGE_KEY"}), (stranger, {})):
                 contract.run(opened(server, **options), [ask()])
             sent = [{headers.get("authorization") for headers in server.headers} for server in (target, judge, stranger)]
+            names = {name for headers in stranger.headers for name in headers}
         assert sent == [{f"Bearer {KEY}"}, {"Bearer sk-judge"}, {None}]
-
-    def test_nothing_of_the_environment_travels_along(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        secrets = {"OPENAI_ORG_ID": "org-1", "OPENAI_PROJECT_ID": "proj-1", "OPENAI_CUSTOM_HEADERS": "X-Secret: s3cret"}
-        for name, value in secrets.items():
-            monkeypatch.setenv(name, value)
-        with ChatServer() as server:
-            contract.run(opened(server), [ask()])
-            names = {name for headers in server.headers for name in headers}
         assert names <= {
             "host", "accept", "accept-encoding", "connection", "user-agent", "content-type", "content-length",
-        }  # fmt: skip
+        }, "nothing else of the environment travels along"  # fmt: skip
 
     @pytest.mark.parametrize("status", [301, 302, 307, 308])
     @pytest.mark.parametrize("at", ["models", "trial", "answer"])
@@ -563,15 +507,21 @@ class TestSecrets:
             opened(server, key_env="SOME_KEY")
 
 
+INNER = {"innererror": {"code": "ResponsibleAIPolicyViolation", "content_filter_result": {"self_harm": {"filtered": True}}}}
 AZURE = {
-    "message": "The response was filtered due to the prompt triggering the content management policy.",
-    "type": None, "param": "prompt", "code": "content_filter", "status": 400,
-    "innererror": {"code": "ResponsibleAIPolicyViolation", "content_filter_result": {"self_harm": {"filtered": True}}},
-}  # fmt: skip
+    "message": "The response was filtered.",
+    "type": None,
+    "param": "prompt",
+    "code": "content_filter",
+    "status": 400,
+    **INNER,
+}
 FLAGGED = "Your input was flagged for self-harm."
 LITELLM = "litellm.BadRequestError: litellm.ContentPolicyViolationError: AzureException - The response was filtered."
 THE_PROMPT = "a bad one, and nobody else may read it"
 XAI = {"code": "The caller does not have permission", "error": "Content violates usage guidelines. Failed check: X"}
+QUOTED = {"reasons": ["self-harm"], "flagged_input": THE_PROMPT}
+BROKEN_OFF = {"choices": [{"finish_reason": "error", "message": {"content": "I"}, "error": {"code": "content_filter"}}]}
 
 
 def policy_error(http: int, **said: Any) -> Status:
@@ -580,36 +530,21 @@ def policy_error(http: int, **said: Any) -> Status:
 
 BLOCKS: dict[str, tuple[Status, str]] = {
     "OpenAI": (policy_error(400, code="content_policy_violation", type="invalid_request_error", message="No."), "No."),
-    "OpenAI, reasoning": (
-        policy_error(400, code="invalid_prompt", message="Invalid prompt: your prompt was flagged as potentially violating."),
-        "Invalid prompt: your prompt was flagged",
-    ),
-    "Azure": (policy_error(400, **AZURE), "The response was filtered due to"),
-    "Azure, inner code alone": (
-        policy_error(400, message="Filtered.", code="400", innererror={"code": "ResponsibleAIPolicyViolation"}),
-        "Filtered.",
-    ),
+    "OpenAI o1": (policy_error(400, code="invalid_prompt", message="Invalid prompt: your prompt was flagged."), "Invalid prompt"),
+    "Azure": (policy_error(400, **AZURE), "The response was filtered."),
+    "Azure, inner code": (policy_error(400, message="Filtered.", code="400", **INNER), "Filtered."),
     "LiteLLM": (policy_error(400, message=LITELLM, type=None, param=None, code="400"), LITELLM),
     "LiteLLM, old": (policy_error(500, message=LITELLM, code="500"), LITELLM),
-    "LiteLLM, fields of the provider": (
-        policy_error(400, message="No.", code="400", provider_specific_fields={"innererror": AZURE["innererror"]}),
-        "No.",
-    ),
-    "OpenRouter, moderation": (
-        policy_error(403, code=403, message=FLAGGED, metadata={"reasons": ["self-harm"], "flagged_input": THE_PROMPT}),
-        FLAGGED,
-    ),
-    "OpenRouter, by type": (policy_error(403, message="No.", metadata={"error_type": "content_policy_violation"}), "No."),
+    "LiteLLM, inner": (policy_error(400, message="No.", code="400", provider_specific_fields=INNER), "No."),
+    "OpenRouter": (policy_error(403, code=403, message=FLAGGED, metadata=QUOTED), FLAGGED),
+    "OpenRouter, type": (policy_error(403, message="No.", metadata={"error_type": "content_policy_violation"}), "No."),
     "OpenRouter, refusal": (policy_error(403, code=403, message="No.", error_type="refusal"), "No."),
-    "OpenRouter, the provider's own error": (
-        policy_error(400, code=400, message="Provider returned error", metadata={"raw": json.dumps({"error": AZURE})}),
-        "The response was filtered due to",
+    "OpenRouter, raw": (
+        policy_error(400, code=400, metadata={"raw": json.dumps({"error": AZURE})}),
+        "The response was filtered.",
     ),
     "OpenRouter, HTTP 200": (policy_error(200, code=403, message=FLAGGED, error_type="content_policy_violation"), FLAGGED),
-    "OpenRouter, in the choice": (
-        Status(200, {"choices": [{"finish_reason": "error", "message": {"content": "I"}, "error": {"code": "content_filter"}}]}),
-        "content_filter.",
-    ),
+    "OpenRouter, in the choice": (Status(200, BROKEN_OFF), "content_filter."),
     "DeepSeek": (policy_error(400, message="Content Exists Risk", code="invalid_request_error"), "Content Exists Risk."),
     "DeepSeek, old": (Status(400, {"detail": "Content Exists Risk"}), "Content Exists Risk."),
     "xAI": (Status(403, XAI), "Content violates usage guidelines."),
@@ -619,13 +554,11 @@ BLOCKS: dict[str, tuple[Status, str]] = {
     "a code alone": (policy_error(400, code="content_filter"), "content_filter."),
     "Moonshot": (policy_error(400, code=400, message="high risk", param="prompt", type="content_filter"), "high risk"),
 }
+REPEATED_INPUT = {"loc": ["messages"], "msg": "bad", "input": "Content Exists Risk", "code": "content_filter"}
 NO_BLOCKS = {
-    "too long": policy_error(400, message="This model's maximum context length is 10 tokens.", type="BadRequestError", code=400),
     "OpenRouter, broken prompt": policy_error(400, code="invalid_prompt", message="messages[1] has an empty content"),
     "words inside": policy_error(400, message="Cannot parse: Content Exists Risk", code="invalid_request_error"),
-    "a validator that repeats the input": Status(
-        422, {"detail": [{"loc": ["messages"], "msg": "bad", "input": "Content Exists Risk", "code": "content_filter"}]}
-    ),
+    "a validator that repeats the input": Status(422, {"detail": [REPEATED_INPUT]}),
     "metadata of another kind": policy_error(400, message="No.", metadata={"reasons": ["broken"], "raw": "not json"}),
     "raw of another kind": policy_error(400, message="No.", metadata={"raw": 7}),
     "nothing": Status(400, {}),

@@ -5,9 +5,9 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -108,14 +108,6 @@ def test_nothing_lives_after_a_kill(command: Begin, victim: str) -> None:
     assert run.ends() == (-9 if victim == "command" else 128 + 9)
 
 
-def test_a_killed_grandchild_is_the_jobs_business(command: Begin) -> None:
-    run = command("sleep", {})
-    os.kill(run.event("pids")["grandchild"], signal.SIGKILL)
-    run.event("bereft")
-    run.process.send_signal(signal.SIGTERM)
-    assert run.ends() == 130, "the job went on until it was asked to stop"
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("level", ["command", "child"])
 @pytest.mark.parametrize("job", ["load", "sleep"])
@@ -127,7 +119,7 @@ def test_a_stop_ends_what_loads_at_once_and_asks_what_works(command: Begin, job:
 
 
 def test_an_orphan_that_cannot_die_keeps_the_lock(tmp_path: Path, command: Begin) -> None:
-    payload = {"folder": str(tmp_path), "conversations": 2000, "turns": 1, "delay": 0}
+    payload = {"folder": str(tmp_path), "count": 2000}
     run = command("answer", {**payload, "holds": True})
     orphan = run.event("started")["pid"]
     run.event("completion")
@@ -144,36 +136,12 @@ def test_an_orphan_that_cannot_die_keeps_the_lock(tmp_path: Path, command: Begin
     assert host.run("tests.support.jobs:answer", payload, lambda event: None) == 0
     records = Journal.read(tmp_path / "journal")
     assert 0 < before < len(records) == 2000
-    assert (records.passed.count("duplicates"), records.passed.count("malformed")) == (0, 0)
-
-
-def test_the_second_signal_kills(command: Begin) -> None:
-    run = command("sleep", {"deaf": True})
-    run.event("pids")
-    run.process.send_signal(signal.SIGINT)
-    run.event("asked")
-    assert run.process.poll() is None
-    run.process.send_signal(signal.SIGINT)
-    assert run.ends() == 130
-
-
-def test_a_stop_finishes_what_is_live_and_a_resume_the_rest(tmp_path: Path, command: Begin) -> None:
-    payload = {"folder": str(tmp_path), "conversations": 20, "turns": 3, "delay": 0.02}
-    run = command("answer", {**payload, "holds": True})
-    run.event("completion")
-    run.process.send_signal(signal.SIGINT)
-    done = run.event("done")
-    assert run.ends() == 130
-    assert done["stopped"]
-    assert len(Journal.read(tmp_path / "journal")) == done["saved"] < 60
-    assert host.run("tests.support.jobs:answer", payload, lambda event: None) == 0
-    records = Journal.read(tmp_path / "journal")
-    assert (len(records), records.passed.count("duplicates"), records.passed.count("torn")) == (60, 0, 0)
+    assert not {"duplicates", "malformed"} & records.passed.places.keys()
 
 
 @pytest.mark.parametrize("victim", ["command", "child"])
 def test_a_kill_loses_nothing_and_doubles_nothing(tmp_path: Path, command: Begin, victim: str) -> None:
-    payload = {"folder": str(tmp_path), "conversations": 20, "turns": 3, "delay": 0.02, "grandchild": True, "wait": PATIENCE}
+    payload = {"folder": str(tmp_path), "count": 60, "wait": PATIENCE}
     run = command("answer", {**payload, "holds": True})
     child = run.event("started")["pid"]
     run.event("completion")
@@ -182,18 +150,8 @@ def test_a_kill_loses_nothing_and_doubles_nothing(tmp_path: Path, command: Begin
     run.counts(0)
     assert after.ends() == 0
     records = Journal.read(tmp_path / "journal")
-    assert (len(records), records.passed.count("duplicates"), records.passed.count("malformed")) == (60, 0, 0)
-
-
-def test_a_second_run_on_the_same_folder_is_refused_with_a_sentence(tmp_path: Path, command: Begin) -> None:
-    payload = {"folder": str(tmp_path), "conversations": 20, "turns": 1, "delay": 0}
-    running = command("answer", {**payload, "holds": True})
-    holder = running.event("started")["pid"]
-    events: list[host.Event] = []
-    assert host.run("tests.support.jobs:answer", payload, events.append) == 1
-    assert [event["event"] for event in events] == ["error"]
-    assert f"process {holder}" in events[0]["message"]
-    assert str(tmp_path) in events[0]["message"]
+    assert len(records) == 60
+    assert not {"duplicates", "malformed"} & records.passed.places.keys()
 
 
 @pytest.mark.parametrize("file", ["/models/cache/blob", None])
@@ -254,13 +212,8 @@ def test_signal_handlers_are_given_back() -> None:
 
 
 def test_a_thread_may_host_too() -> None:
-    codes: list[int] = []
-    thread = threading.Thread(
-        target=lambda: codes.append(host.run("tests.support.jobs:fail", {"how": "code"}, lambda event: None))
-    )
-    thread.start()
-    thread.join(PATIENCE)
-    assert codes == [7]
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(host.run, "tests.support.jobs:fail", {"how": "code"}, print).result(PATIENCE) == 7
 
 
 def test_a_child_that_hangs_on_its_way_out_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,17 +221,3 @@ def test_a_child_that_hangs_on_its_way_out_is_ended(monkeypatch: pytest.MonkeyPa
     events: list[host.Event] = []
     assert host.run("tests.support.jobs:fail", {"how": "hang"}, events.append) == 0
     assert events == [], "it would say when it awakes"
-
-
-def test_no_descriptor_is_left_open() -> None:
-    """In a process where nobody else opens or closes one."""
-    program = """
-import os
-from helmbench_hf.models import host
-before = os.listdir("/proc/self/fd")
-assert host.run("tests.support.jobs:fail", {"how": "code"}, lambda event: None) == 7
-assert os.listdir("/proc/self/fd") == before
-"""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 0, done.stderr

@@ -1,12 +1,21 @@
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from helmbench_hf.models import identity as module
 from helmbench_hf.models.engine import EngineError, EngineSpec
-from helmbench_hf.models.identity import context_length, identify, key_context, locate, vllm_version
+from helmbench_hf.models.identity import ModelIdentity, context_length, identify, locate, model_info, vllm_version
+from tests.support.checkpoints import tiny_checkpoint
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "helmbench" / "hashes"
 
 
 def folder(path: Path, **config: object) -> Path:
@@ -17,54 +26,45 @@ def folder(path: Path, **config: object) -> Path:
     return path
 
 
+def named(model: Path | str, **options: Any) -> ModelIdentity:
+    return identify(EngineSpec(kind="transformers", model=str(model), **options))
+
+
 def test_a_folder_is_named_by_its_files_and_not_by_its_place(tmp_path: Path) -> None:
-    one = identify(str(folder(tmp_path / "a" / "m")), cache=tmp_path / "cache")
-    two = identify(str(folder(tmp_path / "b" / "other")), cache=tmp_path / "cache")
+    one, two = named(folder(tmp_path / "a" / "m")), named(folder(tmp_path / "b" / "other"))
     assert one.for_key() == two.for_key()
-    assert (one.id, two.id) == ("m", "other")
-    assert one.dtype == "auto:float32"
-    assert json.loads(json.dumps(one.as_row())) == one.as_row()
+    assert (one.id, two.id, one.dtype) == ("m", "other", "auto:float32")
+    assert json.loads(json.dumps(asdict(one))) == asdict(one)
+    quantized = named(folder(tmp_path / "c", quantization_config={"quant_method": "awq"}), dtype="float16")
+    assert (quantized.dtype, quantized.quantization) == ("float16", "awq")
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors", "chat_template.jinja"])
 def test_any_file_that_matters_changes_the_name(tmp_path: Path, name: str) -> None:
     path = folder(tmp_path / "m")
-    before = identify(str(path), cache=tmp_path / "cache").files_sha
+    before = named(path).files_sha
     (path / "README.md").write_text("says nothing")
-    assert identify(str(path), cache=tmp_path / "cache").files_sha == before
+    assert named(path).files_sha == before
     data = (path / name).read_bytes() if (path / name).exists() else b""
-    (path / name).write_bytes(data[:-1] + b" }" if name == "config.json" else data + b"x")
-    assert identify(str(path), cache=tmp_path / "cache").files_sha != before
+    (path / name).write_bytes(data + b" ")
+    assert named(path).files_sha != before
 
 
-def test_weights_are_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_are_hashed_once(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = folder(tmp_path / "m")
-    first = identify(str(path), cache=tmp_path / "cache")
-    notes = list((tmp_path / "cache" / "hashes").iterdir())
-    assert [len(note.read_text()) for note in notes] == [64]
-    assert not list(path.glob("*.sha*"))
-    read: list[str] = []
-    real = module.file_digest
-    monkeypatch.setattr(module, "file_digest", lambda file, kind: read.append(file.name) or real(file, kind))
-    assert identify(str(path), cache=tmp_path / "cache") == first
-    assert not [name for name in read if name.endswith("safetensors")]
-    # same size, another time: read again
-    (path / "model.safetensors").write_bytes(b"v" * (2 << 20))
+    first = named(path)
+    assert [len(note.read_text()) for note in cache.iterdir()] == [64]
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "file_digest", lambda *_: pytest.fail("the weights are read again"))
+        assert named(path) == first
+    (path / "model.safetensors").write_bytes(b"v" * (2 << 20))  # the same size, another time
     os.utime(path / "model.safetensors", ns=(1, 1))
-    assert identify(str(path), cache=tmp_path / "cache").files_sha != first.files_sha
+    assert named(path).files_sha != first.files_sha
 
 
 def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:
-    path = folder(tmp_path / "m")
     (tmp_path / "cache").write_text("a file")
-    assert identify(str(path), cache=tmp_path / "cache").files_sha
-
-
-def test_dtype_and_quantization_are_recorded(tmp_path: Path) -> None:
-    path = folder(tmp_path / "m", quantization_config={"quant_method": "awq"})
-    named = identify(str(path), dtype="float16", template_sha="t", packages=("pytest", "no-such"), cache=tmp_path / "c")
-    assert (named.dtype, named.quantization, named.template_sha) == ("float16", "awq", "t")
-    assert list(named.versions) == ["pytest"]
+    assert named(folder(tmp_path / "m")).files_sha
 
 
 @pytest.mark.parametrize(
@@ -81,37 +81,37 @@ def test_folders_that_are_no_models(tmp_path: Path) -> None:
         locate(str(tmp_path))
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(EngineError, match="holds no weights"):
-        identify(str(tmp_path))
+        named(tmp_path)
 
 
 def test_a_hub_model_is_named_by_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import huggingface_hub
-
-    snapshot = tmp_path / "snapshots" / "abc123"
-    folder(snapshot)
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: str(snapshot))
-    named = identify("owner/model", "main")
-    assert named.for_key() == {"id": "owner/model", "commit": "abc123", "dtype": "auto:float32", "quantization": ""}
+    snapshot = folder(tmp_path / "snapshots" / "abc123")
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(snapshot))
+    found = named("owner/model", revision="main").for_key()
+    assert found == {"id": "owner/model", "commit": "abc123", "dtype": "auto:float32", "quantization": ""}
 
 
-def test_why_a_hub_model_cannot_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("GatedRepoError", "is gated: accept"),
+        ("RepositoryNotFoundError", "has no model owner/model at revision main"),
+        ("LocalEntryNotFoundError", "not in the local cache"),
+    ],
+)
+def test_why_a_hub_model_cannot_be_had(kind: str, sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import httpx
-    import huggingface_hub
     from huggingface_hub import errors
 
     response = httpx.Response(403, request=httpx.Request("GET", "http://hub"))
-    for error, sentence in (
-        (errors.GatedRepoError("no", response=response), "is gated: accept"),
-        (errors.RepositoryNotFoundError("no", response=response), "has no model owner/model at revision main"),
-        (errors.LocalEntryNotFoundError("no"), "not in the local cache"),
-    ):
+    error = errors.LocalEntryNotFoundError("no") if kind.startswith("Local") else getattr(errors, kind)("no", response=response)
 
-        def refuse(*_: object, error: Exception = error, **__: object) -> str:
-            raise error
+    def refuse(*_: object, **__: object) -> str:
+        raise error
 
-        monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
-        with pytest.raises(EngineError, match=sentence):
-            locate("owner/model", "main")
+    monkeypatch.setattr("huggingface_hub.snapshot_download", refuse)
+    with pytest.raises(EngineError, match=sentence):
+        locate("owner/model", "main")
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,12 @@ def test_the_context_is_read_from_the_config(tmp_path: Path, config: dict[str, o
 
 def test_what_all_keys_of_a_run_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "vllm_version", lambda: "0.32.0+cpu")
-    path = str(folder(tmp_path / "m"))
-    named = identify(path, template_sha="t", cache=tmp_path / "cache")
-    plain = key_context(EngineSpec.parse(f"vllm:{path}"), named, {"enable_thinking": False})
-    assert (plain.engine, plain.template_sha, plain.template_kwargs) == ("vllm 0.32", "t", {"enable_thinking": False})
-    assert plain.model == named.for_key()
-    faster = key_context(EngineSpec.parse(f"vllm:{path}", max_num_seqs=4, gpu_memory_utilization=0.5), named, {})
-    assert faster.model == plain.model
-    other = key_context(EngineSpec.parse(f"vllm:{path}", extra={"quantization": "fp8"}), named, {})
-    assert other.model != plain.model
-    assert key_context(EngineSpec.parse(f"transformers:{path}"), named, {}).engine.startswith("transformers 5.")
+    path = tiny_checkpoint(tmp_path / "m")
+    plain = model_info(EngineSpec.parse(f"vllm:{path}", template_kwargs={"effort": "low"}))
+    assert (plain.context.engine, plain.context.template_kwargs) == ("vllm 0.32", {"effort": "low"})
+    assert plain.context.template_sha == plain.template.facts.template_sha
+    assert plain.context.model == plain.identity.for_key()
+    faster = model_info(EngineSpec.parse(f"vllm:{path}", max_num_seqs=4, gpu_memory_utilization=0.5))
+    assert faster.context.model == plain.context.model
+    assert model_info(EngineSpec.parse(f"vllm:{path}", extra={"quantization": "fp8"})).context.model != plain.context.model
+    assert model_info(EngineSpec.parse(f"transformers:{path}")).context.engine.startswith("transformers 5.")

@@ -1,4 +1,4 @@
-import dataclasses
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helmbench_hf.models.engine import EngineError, Message, Sampling
-from helmbench_hf.models.keys import KeyContext, engine_label, request_key, turn_key
+from helmbench_hf.models.keys import KeyContext, engine_label, request_key
 
 CONTEXT = KeyContext(model={"files": "abc", "dtype": "auto:bfloat16"}, template_sha="t", engine="vllm 0.32")
 MESSAGES = (Message("system", "You help."), Message("user", "Hello"))
@@ -21,61 +21,38 @@ def test_lone_surrogates_have_a_key() -> None:
     assert len(request_key(CONTEXT, (Message("user", "\ud800"),), SAMPLING)) == 64
 
 
-def everything() -> dict[str, str]:
-    """One key for each single change of what decides a distribution; all must differ."""
-    keys = {"base": request_key(CONTEXT, MESSAGES, SAMPLING)}
-    changes: dict[str, Any] = {
-        "temperature": 0.7,
-        "top_p": 0.9,
-        "top_k": 5,
-        "min_p": 0.1,
-        "repetition_penalty": 1.1,
-        "presence_penalty": 0.5,
-        "max_tokens": 101,
-        "seed": 0,
-    }
-    for name, value in changes.items():
-        keys[name] = request_key(CONTEXT, MESSAGES, dataclasses.replace(SAMPLING, **{name: value}))
-    contexts: dict[str, Any] = {
-        "model": {"files": "abd", "dtype": "auto:bfloat16"},
-        "template_sha": "u",
-        "engine": "vllm 0.33",
-        "template_kwargs": {"enable_thinking": False},
-    }
-    for name, value in contexts.items():
-        keys[name] = request_key(dataclasses.replace(CONTEXT, **{name: value}), MESSAGES, SAMPLING)
-    extra: dict[str, dict[str, Any]] = {
-        "schema": {"schema": '{"type":"object"}'},
-        "schema order": {"schema": '{"type":"object" }'},
-        "prefill": {"prefill": "Verdict:"},
-        "empty prefill": {"prefill": ""},
-        "labels": {"labels": ("A", "B")},
-        "labels swapped": {"labels": ("B", "A")},
-        "draw": {"draw": 1},
-    }
-    for name, value in extra.items():
-        keys[name] = request_key(CONTEXT, MESSAGES, SAMPLING, **value)
-    keys["messages swapped"] = request_key(CONTEXT, MESSAGES[::-1], SAMPLING)
-    keys["role"] = request_key(CONTEXT, (Message("user", "You help."), MESSAGES[1]), SAMPLING)
-    keys["text"] = request_key(CONTEXT, (MESSAGES[0], Message("user", "Hello ")), SAMPLING)
-    keys["turn"] = turn_key(keys["base"], (Message("user", "Hello"),), SAMPLING)
-    keys["turn draw"] = turn_key(keys["base"], (Message("user", "Hello"),), SAMPLING, draw=1)
-    keys["turn of another"] = turn_key(keys["text"], (Message("user", "Hello"),), SAMPLING)
-    keys["turn's schema"] = turn_key(keys["base"], (Message("user", "Hello"),), SAMPLING, schema="{}")
-    return keys
-
-
 def test_every_input_is_in_the_key() -> None:
-    keys = everything()
-    assert len(set(keys.values())) == len(keys)
-    assert keys == everything()
-    assert all(len(key) == 64 for key in keys.values())
+    """One key for each single change of what decides a distribution; all differ."""
+    base, hello = request_key(CONTEXT, MESSAGES, SAMPLING), (Message("user", "Hello"),)
+    keys = [base, request_key(CONTEXT, MESSAGES[::-1], SAMPLING), request_key(CONTEXT, hello, SAMPLING)]
+    keys.append(request_key(CONTEXT, (Message("user", "You help."), MESSAGES[1]), SAMPLING))
+    for sampling in (
+        {"temperature": 0.7}, {"top_p": 0.9}, {"top_k": 5}, {"min_p": 0.1}, {"repetition_penalty": 1.1},
+        {"presence_penalty": 0.5}, {"max_tokens": 101}, {"seed": 0},
+    ):  # fmt: skip
+        keys.append(request_key(CONTEXT, MESSAGES, replace(SAMPLING, **sampling)))
+    for context in (
+        {"model": {"files": "abd", "dtype": "auto:bfloat16"}},
+        {"template_sha": "u"},
+        {"engine": "vllm 0.33"},
+        {"template_kwargs": {"enable_thinking": False}},
+    ):
+        keys.append(request_key(replace(CONTEXT, **context), MESSAGES, SAMPLING))
+    more: list[dict[str, Any]] = [
+        {"schema": '{"type":"object"}'}, {"schema": '{"type":"object" }'}, {"prefill": "Verdict:"}, {"prefill": ""},
+        {"labels": ("A", "B")}, {"labels": ("B", "A")}, {"draw": 1},
+    ]  # fmt: skip
+    for each in more:
+        keys += [request_key(CONTEXT, MESSAGES, SAMPLING, **each), request_key(base, hello, SAMPLING, **each)]
+    keys += [request_key(base, hello, SAMPLING), request_key(keys[1], hello, SAMPLING)]
+    assert len(set(keys)) == len(keys)
+    assert all(len(key) == 64 for key in keys)
 
 
 def test_the_key_schema_is_frozen() -> None:
     # a change here makes every journal in the world miss: raise KEY_VERSION, and say so in the change log
     assert request_key(CONTEXT, MESSAGES, SAMPLING) == FIRST
-    assert turn_key(FIRST, (Message("user", "And then?"),), SAMPLING) == SECOND
+    assert request_key(FIRST, (Message("user", "And then?"),), SAMPLING) == SECOND
 
 
 @given(messages, messages)
@@ -86,7 +63,7 @@ def test_keys_differ_where_messages_differ(one: tuple[Message, ...], two: tuple[
 @given(st.sampled_from(["temperature", "top_p", "min_p", "repetition_penalty", "presence_penalty"]))
 def test_a_number_means_the_same_however_it_is_written(name: str) -> None:
     def key(value: float) -> str:
-        return request_key(CONTEXT, MESSAGES, dataclasses.replace(SAMPLING, **{name: value}))
+        return request_key(CONTEXT, MESSAGES, replace(SAMPLING, **{name: value}))
 
     assert key(0) == key(0.0) == key(-0.0)
     assert key(1) == key(1.0) != key(0)

@@ -32,14 +32,11 @@ def test_an_answer_that_quotes_the_marks_is_an_answer() -> None:
     [
         ("Yes.", "stop", False, ("ok", "Yes.", "")),
         ("", "stop", False, ("ok", "", "")),
-        ("Yes", "length", False, ("truncated", "Yes", "")),
         ("ha ha ha", "repetition", False, ("truncated", "ha ha ha", "")),
         ("<think>hm", "length", False, ("truncated", "", "hm")),
-        ("<think>hm", "stop", False, ("truncated", "", "hm")),
         ("<think>hm</think>Ye", "length", False, ("truncated", "Ye", "hm")),
         ("hm</think>Yes", "stop", True, ("ok", "Yes", "hm")),
         ("Yes", "abort", False, ("engine_error", "", "")),
-        ("Yes", "error", False, ("engine_error", "", "")),
     ],
 )
 def test_outcomes(text: str, finish: str, opened: bool, expected: tuple[str, str, str]) -> None:

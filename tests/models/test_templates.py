@@ -11,7 +11,7 @@ import pytest
 from helmbench_hf.models.chat import ChatTemplate
 from helmbench_hf.models.engine import EngineError, Message, Thinking
 from helmbench_hf.models.presets import differences, load_presets
-from helmbench_hf.models.reasoning import TAGS, split_reasoning
+from helmbench_hf.models.reasoning import FINAL, TAGS, split_reasoning
 from tests.support.checkpoints import tiny_tokenizer
 
 FOLDER = Path(__file__).parent / "templates"
@@ -47,16 +47,9 @@ SWITCHED: dict[str, tuple[tuple[bool, bool], tuple[bool, bool]]] = {
 }
 # what a template is the evidence for, where it is not called by its preset's slug
 PRESET_OF = {"llama-3.1": "llama-3", "llama-3.2": "llama-3", "glm-4.7-flash": "glm-4.7"}
-MARKS = {
-    "deepseek-r1-distill": TAGS[0],
-    "gemma-4": ("<|channel>thought", "<channel|>"),
-    "glm-4.7-flash": TAGS[0],
-    "gpt-oss": ("<|channel|>analysis<|message|>", "<|start|>assistant<|channel|>final<|message|>"),
-    "nemotron-3-nano": TAGS[0],
-    "qwen3": TAGS[0],
-    "qwen3.6": TAGS[0],
-    "smollm3": TAGS[0],
-}
+# the marks of reasoning that a template uses
+THINKERS = ("deepseek-r1-distill", "glm-4.7-flash", "nemotron-3-nano", "qwen3", "qwen3.6", "smollm3")
+MARKS = {**dict.fromkeys(THINKERS, TAGS[0]), "gemma-4": TAGS[7], "gpt-oss": TAGS[8]}
 
 
 def source(family: str) -> str:
@@ -77,7 +70,8 @@ def test_a_familys_template_does_what_is_known_of_it(family: str) -> None:
     places = [text.rindex(message.content) for message in TALK]
     assert places == sorted(places), "every message is in the prompt, in its order"
     check_switch(family, it)
-    check_marks(family, facts.opens_reasoning)
+    for mark in MARKS.get(family, ()):
+        assert all(words in source(family) for words in mark.split("assistant"))
     slug = PRESET_OF.get(family, family)
     if (preset := load_presets().models.get(slug)) is not None:
         assert differences(preset, facts) == []
@@ -102,20 +96,6 @@ def check_switch(family: str, default: ChatTemplate) -> None:
     assert default.key_kwargs() != same.key_kwargs(), "asked for and left to the template are two settings"
 
 
-def check_marks(family: str, opened: bool | None) -> None:
-    """Reasoning is split at the marks that the template itself uses."""
-    if family not in MARKS:
-        return
-    start, end = MARKS[family]
-    for part in [part for mark in (start, end) for part in mark.split("assistant")]:
-        assert part in source(family)
-    begun = "" if opened else start
-    assert split_reasoning(f"{begun}hm{end}\n\nYes.", opened) == ("hm", "Yes.", "closed")
-    assert split_reasoning(f"{begun}hm", opened) == ("hm", "", "truncated")
-    if not opened:
-        assert split_reasoning("Yes.", opened) == ("", "Yes.", "none")
-
-
 def test_granite_3_3_switches_thinking_only_without_a_system_text() -> None:
     """Its `thinking` adds to the default system text alone; every case with a system text would be the same either way."""
     it, alone = chat("granite-3.3"), (Message("user", "Hi"),)
@@ -133,12 +113,10 @@ def test_gpt_oss_takes_an_effort_and_puts_the_system_text_into_its_developer_mes
     assert "2026-01-01" in text
 
 
-def test_the_marks_of_gpt_oss_are_made_of_special_tokens_and_survive() -> None:
+def test_the_marks_of_gpt_oss_are_made_of_special_tokens() -> None:
     assert chat("gpt-oss", special=HARMONY).facts.special_reasoning
     assert not chat("gpt-oss").facts.special_reasoning
-    said = "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Yes."
-    assert split_reasoning(said, opened=False) == ("hm", "Yes.", "closed")
-    assert split_reasoning("<|channel|>final<|message|>Yes.", opened=False) == ("", "Yes.", "none")
+    assert split_reasoning(f"{FINAL}Yes.", opened=False) == ("", "Yes.", "none")
 
 
 def test_presets_whose_template_was_not_seen_say_so() -> None:

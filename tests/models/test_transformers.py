@@ -6,21 +6,26 @@ from helmbench_hf.models.chat import ChatTemplate
 from helmbench_hf.models.engine import EngineSpec, Message, Request, Sampling, open_engine
 from helmbench_hf.models.transformers import TransformersEngine, penalize_presence
 from tests.models import contract
-from tests.support.checkpoints import smollm2_path, tiny_checkpoint
+from tests.support.checkpoints import tiny_checkpoint
 
 pytestmark = pytest.mark.model
 
 
 @pytest.fixture(scope="module")
-def engine() -> TransformersEngine:
-    made = open_engine(EngineSpec.parse(f"transformers:{smollm2_path()}", max_num_seqs=8, max_model_len=512, dtype="float32"))
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_checkpoint(tmp_path_factory.mktemp("model") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def engine(model: Path) -> TransformersEngine:
+    made = open_engine(EngineSpec.parse(f"transformers:{model}", max_num_seqs=8, max_model_len=512, dtype="float32"))
     assert isinstance(made, TransformersEngine)
     return made
 
 
 @pytest.fixture(scope="module")
-def chat() -> ChatTemplate:
-    return ChatTemplate.load(str(smollm2_path()))
+def chat(model: Path) -> ChatTemplate:
+    return ChatTemplate.load(model)
 
 
 def test_it_does_what_every_engine_does(engine: TransformersEngine, chat: ChatTemplate) -> None:
@@ -64,8 +69,7 @@ def test_a_batch_that_fails_is_tried_again(engine: TransformersEngine, monkeypat
     assert "out of memory" in done["a"].error
 
 
-def test_a_model_that_accelerate_has_placed_answers(tmp_path: Path) -> None:
-    folder = tiny_checkpoint(tmp_path / "tiny", window=256)
-    engine = open_engine(EngineSpec.parse(f"transformers:{folder}", dtype="float32", extra={"device_map": "auto"}))
-    request = contract.ask(ChatTemplate.load(folder), "a", "Hi", sampling=Sampling(max_tokens=3))
+def test_a_model_that_accelerate_has_placed_answers(model: Path, chat: ChatTemplate) -> None:
+    engine = open_engine(EngineSpec.parse(f"transformers:{model}", dtype="float32", extra={"device_map": "auto"}))
+    request = contract.ask(chat, "a", "Hi", sampling=Sampling(max_tokens=3))
     assert contract.run(engine, [request])["a"].status in ("ok", "truncated")

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from helmbench_hf.dataset.load import load_cases
 from helmbench_hf.evaluation import write_scores
 from helmbench_hf.models.engine import EngineError, EngineSpec
 from helmbench_hf.models.host import run
@@ -21,7 +20,7 @@ from helmbench_hf.runs.generate import JOB, Ask, child
 from helmbench_hf.runs.journal import Journal
 from helmbench_hf.runs.turns import Settings
 from tests.judging.runs import Ear
-from tests.support.chat_server import WINDOW, Answer, Body, ChatServer, Fate, Status, model_says
+from tests.support.chat_server import WINDOW, Body, ChatServer, Fate, Status
 
 KEY = "sk-0123456789abcdef"
 
@@ -33,7 +32,7 @@ def ask(server: ChatServer, folder: Path, **engine: Any) -> Ask:
 
 def go(asked: Ask) -> Counter[str]:
     """Run the child's job in this process; give the completions by status after it."""
-    child(json.loads(json.dumps(asked.as_payload())), Ear())  # type: ignore[arg-type]
+    child(json.loads(json.dumps(asked.as_payload())), Ear())
     return Counter(completion.status for completion in Journal.read(Path(asked.run) / "completions").values())
 
 
@@ -58,13 +57,6 @@ def test_a_run_is_answered_recorded_and_continues_without_its_server(few: list[C
     assert go(asked) == {"ok": turns}
     with pytest.raises(EngineError, match="No server answers"):
         go(replace(asked, reuse="never"))
-
-
-def test_neighbors_in_the_prefix_tree_are_asked_one_after_the_other(few: list[Case], tmp_path: Path) -> None:
-    with ChatServer() as server:
-        go(ask(server, tmp_path, concurrency=1))
-        systems = [body["messages"][0]["content"] for body in server.conversations if len(body["messages"]) == 2]
-    assert systems == sorted(systems)
 
 
 def test_answers_of_another_model_under_the_same_name_must_not_mix(few: list[Case], tmp_path: Path) -> None:
@@ -143,28 +135,3 @@ def test_what_a_provider_blocks_is_journaled_graded_and_never_asked_again(few: l
     severe = [case for case in blocked if case.message_severity >= 8]
     assert sum(row["withheld_severe"] for row in quality) == sum(len(case.grading.turns) for case in severe) > 0
     assert sum(row["engine_failures"] + row["not_run"] for row in quality) == 0
-
-
-def test_a_model_that_notices_nothing_gains_nothing_where_its_provider_blocks_the_crises(tmp_path: Path) -> None:
-    """On `smoke`: about what the authored content is worth."""
-    messages = crises(list(load_cases("smoke").cases))
-
-    def cuts(body: Body) -> Answer:
-        made = model_says(body)
-        return Answer(made.text, "content_filter") if body["messages"][-1]["content"] in messages else made
-
-    servers = {"answers": ChatServer(), "blocks": ChatServer(fate=blocks(messages)), "cuts": ChatServer(cuts)}
-    scores = {}
-    for name, server in servers.items():
-        with server:
-            go(ask(server, tmp_path / name))
-        write_scores(tmp_path / name)
-        scores[name] = json.loads((tmp_path / name / "scores.json").read_text())
-    worth = {name: {pair["crisis"]: pair["value"] for pair in found["pairs"]} for name, found in scores.items()}
-    for name in ("blocks", "cuts"):
-        assert worth[name].keys() == worth["answers"].keys()
-        for crisis, answered in worth["answers"].items():
-            blocked = worth[name][crisis]
-            assert answered is None or (blocked is not None and blocked <= answered), crisis
-    assert any(value is not None for value in worth["answers"].values())
-    assert scores["blocks"]["quality"] == scores["cuts"]["quality"] != scores["answers"]["quality"]

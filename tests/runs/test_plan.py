@@ -37,39 +37,31 @@ def test_a_plan_by_hand() -> None:
         request([9] * 100, "long"),
         replace(request([], "broken"), refusal="The template breaks."),
     ]
-    plan = make_plan(
-        rows,
-        max_model_len=100,
-        block_size=16,
-        later=lambda each: (5, 7) if each.key == "b" else (),
-        tokens_per_second=5,
-    )
-    assert plan.prompt_tokens == 66
-    assert plan.cached_tokens == 32
-    assert plan.cached_fraction == pytest.approx(32 / 66)
-    assert plan.later_prompt_tokens == (33 + 20 + 5) + (33 + 20 + 5 + 20 + 7)
-    assert plan.answer_tokens == 10 + 3 * 20
-    assert plan.too_long == (("long", 100),)
-    assert plan.refused == (("broken", "The template breaks."),)
-    assert plan.may_outgrow == ()
-    assert plan.disk_bytes == 6 * ROW_BYTES + 70 * TOKEN_BYTES
-    assert plan.seconds == pytest.approx((34 + 12 + 40) / 50 + 70 / 5)
+    later = {"b": (5, 7)}
+    plan = make_plan(rows, max_model_len=100, block_size=16, later=lambda each: later.get(each.key, ()), tokens_per_second=5)
+    assert plan == {
+        "prompt tokens, first turns": 66,
+        "prompt tokens, later turns at most": (33 + 20 + 5) + (33 + 20 + 5 + 20 + 7),
+        "answer tokens at most": 10 + 3 * 20,
+        "ideal cached fraction": 0.4848,  # 32 of 66
+        "disk at most, bytes": 6 * ROW_BYTES + 70 * TOKEN_BYTES,
+        "seconds at most": pytest.approx((34 + 12 + 40) / 50 + 70 / 5),
+        "too long": {"long": 100},
+        "may outgrow the window": {},
+        "cannot be rendered": {"broken": "The template breaks."},
+    }
 
 
 def test_conversations_that_might_outgrow_the_context_are_named() -> None:
     rows = [request([1] * 50, "c", budget=40)]
     plan = make_plan(rows, max_model_len=100, block_size=0, later=lambda _: (20,))
-    assert plan.may_outgrow == (("c", 110),)
+    assert plan["may outgrow the window"] == {"c": 110}
+    assert (plan["seconds at most"], plan["ideal cached fraction"]) == (None, 0)
     thinks = make_plan(rows, max_model_len=100, block_size=0, later=lambda _: (20,), thinking_tokens=30)
-    assert (thinks.may_outgrow, thinks.later_prompt_tokens) == ((), 50 + 10 + 20), "reasoning never enters the history"
-    assert thinks.answer_tokens == plan.answer_tokens
-    assert (plan.seconds, plan.cached_tokens) == (None, 0)
-
-
-def test_the_least_plans() -> None:
-    assert make_plan([replace(request([1]), labels=("A", "B"))], max_model_len=9, block_size=16).answer_tokens == 1
-    plan = make_plan([], max_model_len=9, block_size=16, tokens_per_second=1)
-    assert (plan.prompt_tokens, plan.cached_fraction, plan.seconds) == (0, 0.0, 0.0)
+    assert thinks["may outgrow the window"] == {}
+    assert thinks["prompt tokens, later turns at most"] == 50 + 10 + 20, "reasoning never enters the history"
+    assert thinks["answer tokens at most"] == plan["answer tokens at most"]
+    assert make_plan([], max_model_len=9, block_size=16)["ideal cached fraction"] == 0
 
 
 def test_the_figures_of_a_run_count_draws_and_judges(checkpoint: Path, few: list[Case]) -> None:

@@ -19,7 +19,6 @@ from helmbench_hf.runs.turns import Conversations, Settings
 from tests.support.checkpoints import CHATML, tiny_tokenizer
 from tests.support.fake_engine import FakeEngine, Fate
 
-NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}" + CHATML
 CONTEXT = KeyContext(model={"files": "tiny"}, template_sha="tiny", engine="fake 1.0")
 
 
@@ -85,17 +84,6 @@ def test_a_failed_turn_ends_its_conversation(tiny_cases: list[Case], template: C
     assert sorted((c.request.split("/")[1], c.status) for c in saved.values()) == [("t1", "ok"), ("t2", "refused")]
 
 
-def test_system_text_is_folded_where_there_is_no_role(tiny_cases: list[Case]) -> None:
-    template = ChatTemplate(tiny_tokenizer(NO_SYSTEM))
-    case = next(case for case in tiny_cases if case.system)
-    engine = FakeEngine()
-    answered(talks([case], template), engine)
-    text = template.decode(engine.submitted[0].tokens)
-    assert case.system in text
-    assert case.turns[0] in text
-    assert template.facts.folded
-
-
 def test_keys_differ_between_draws_settings_and_schemas(tiny_cases: list[Case], template: ChatTemplate) -> None:
     cases = [case for case in tiny_cases if case.response_schema][:2]
     keys = [
@@ -127,26 +115,14 @@ def test_the_order_walks_the_prefix_tree_and_renders_only_what_is_asked(
     rendered: list[str] = []
     real = template.render
 
-    class Watched:
-        facts = template.facts
+    def watched(messages: Sequence[Message]) -> tuple[int, ...]:
+        rendered.append(messages[-1].content)
+        return real(messages)
 
-        def render(self, messages: Sequence[Message], prefill: str | None = None) -> tuple[int, ...]:
-            rendered.append(messages[-1].content)
-            return real(messages, prefill)
-
-    conversations = talks(tiny_cases, Watched())  # type: ignore[arg-type]
+    monkeypatch.setattr(template, "render", watched)
+    conversations = talks(tiny_cases, template)
     missing = conversations.missing()
     assert (len(missing), rendered) == (len(tiny_cases), [])
     prompts = [conversations.request(asked).tokens for asked in missing]
     assert len(rendered) == len(prompts)
     assert ideal_cached(prompts, 16) == ideal_cached(sorted(prompts), 16) > 0
-
-
-def test_a_prompt_that_cannot_be_run_is_one_typed_row(tiny_cases: list[Case], template: ChatTemplate) -> None:
-    base = next(case for case in tiny_cases if len(case.turns) == 1)
-    texts = [*(f"message {number}" for number in range(17)), "word " * 9000, " "]
-    cases = [replace(base, code=f"N{number}", turns=(text,)) for number, text in enumerate(texts)]
-    saved = answered(talks(cases, template), FakeEngine(max_model_len=20_000, capacity=32))
-    refused = {completion.request: completion.error for completion in saved.values() if completion.status == "refused"}
-    assert (len(saved), sorted(refused)) == (19, ["N17/t1/d0", "N18/t1/d0"])
-    assert all(refused.values())

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from helmbench_hf.models.engine import EngineDescription, EngineError, Request, answered, failed, refused, withheld
+from helmbench_hf.models.engine import EngineDescription, EngineError, Request, answered, unanswered
 from helmbench_hf.records import Completion
 
 Fate = Literal["answer", "truncate", "garbage", "refuse", "withhold", "fail", "crash", "die"]
@@ -100,16 +100,16 @@ class FakeEngine:
         if fate == "die":
             raise EngineError("The fake engine died, as it was told to.")
         if fate == "crash":
-            lost = [failed(each, "crash") for each in self._live.values()]
+            lost = [unanswered(each, "engine_error", "crash") for each in self._live.values()]
             self._live.clear()
             return lost
         del self._live[request.key]
         if fate == "refuse":
-            return [refused(request, "The fake engine refuses this prompt.")]
+            return [unanswered(request, "refused", "The fake engine refuses this prompt.")]
         if fate == "withhold":
-            return [withheld(request, "The fake engine's provider blocks this prompt.")]
+            return [unanswered(request, "withheld", "The fake engine's provider blocks this prompt.")]
         if fate == "fail":
-            return [failed(request, "The fake engine failed on this request.")]
+            return [unanswered(request, "engine_error", "The fake engine failed on this request.")]
         if request.labels:
             read = self._labels(request) if self._labels else [math.log(1 / (len(request.labels) + 1))] * len(request.labels)
             return [answered(request, request.labels[0], "length", output_tokens=1, label_logprobs=tuple(read))]
