@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from helmbench_hf.cli.run import build_ask
+from helmbench_hf.cli.asking import AskOptions, ask_of
 from helmbench_hf.models import host
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.runs.generate import JOB, prepare
@@ -46,10 +46,9 @@ def main() -> int:
         run = options.run or Path(temporary) / "run"
         if (run / "completions").exists():
             raise SystemExit(f"{run} holds answers already, and what is stored is not asked again; give another folder.")
-        ask = build_ask(
-            run, options.model, options.model_revision, options.engine, options.set, options.free_form, options.thinking,
-            design=options.design, only=options.only, limit=options.limit, shard=options.shard,
-        )  # fmt: skip
+        names = ("model", "model_revision", "engine", "free_form", "thinking", "design", "only", "limit", "shard")
+        asked = AskOptions(settings=options.set, **{name: getattr(options, name) for name in names})
+        ask = ask_of(run, asked)
         events: dict[str, Row] = {}
         run.mkdir(parents=True, exist_ok=True)
         code = host.run(JOB, ask.as_payload(), lambda event: _hear(event, events), log=run / "engine.log")

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset.load import CaseSet, load_cases
 from helmbench_hf.judging.claims import read_check
 from helmbench_hf.judging.grade import Graded, collect, grade
@@ -45,10 +46,10 @@ def evaluate(
     `model`: `vllm:MODEL`, `transformers:MODEL` or `endpoint:NAME` with the engine's settings in `engine`, an `EngineSpec`, or a
     function that gets the messages (dictionaries with `role` and `content`) and gives the answer's text.
     `cases`: what `load_cases` gives, or the same with fewer cases.
-    `run`: the run folder; stored answers are not asked for again, so that the same call goes on after a stop.
+    `run`: the run folder; stored answers are not asked for again, so that the same call resumes after a stop.
     `judge`: one or several, as model texts or `JudgeSpec`; without one, only what code decides is scored.
     `settings`: how answers are drawn; of a function only it knows, so there they are refused.
-    `name`: of a function, by default its own. Its answers are stored under it: give another function another name.
+    `name`: of a function (default: its `__name__`). Its answers are stored under it: give another function another name.
     `concurrency`: calls of a function at once, from as many threads.
     `checks`, `panel`: as for `helmbench report`. `on_event` hears of the progress.
 
@@ -78,15 +79,15 @@ def ask_for(cases: CaseSet, run: Path, spec: EngineSpec, settings: Settings) -> 
     """What the stages are asked, from a set of cases. ValueError where it holds other cases than its dataset."""
     identity = cases.identity
     dataset, revision = source_of(identity.source)
-    whole = {case.code: case for case in load_cases(identity.design, dataset, revision).cases}
-    if strange := [case.code for case in cases.cases if whole.get(case.code) != case]:
+    in_design = {case.code: case for case in load_cases(identity.design, dataset, revision).cases}
+    if strange := [case.code for case in cases.cases if in_design.get(case.code) != case]:
         raise ValueError(
             f"{strange[0]} is not as the design {identity.design} of {identity.source} has it; scores are of the dataset's own "
             "cases, so take them from `load_cases` unchanged"
         )
     if not cases.cases:
         raise ValueError("there are no cases to answer; take some from `load_cases`")
-    only = None if len(cases.cases) == len(whole) else ",".join(case.code for case in cases.cases)
+    only = None if len(cases.cases) == len(in_design) else ",".join(case.code for case in cases.cases)
     return Ask(
         run=str(run), engine=spec, settings=settings, design=identity.design, dataset=dataset, revision=revision, only=only
     )
@@ -97,8 +98,6 @@ def write_scores(run: Path, checks: Sequence[Path] = (), panel: str = "first") -
 
     Raises RunError where there is no run or two checks have one name, ScoringError where it cannot be scored.
     """
-    from helmbench_hf.content.load import default_benchmark
-
     folder = RunFolder(run)
     found = {path.resolve().name: read_check(path) for path in checks}
     if len(found) < len(checks):
@@ -153,14 +152,14 @@ class _Ear:
 
 def _ask_function(function: Function, cases: CaseSet, run: Path, name: str, concurrency: int, hear: _Ear) -> None:
     """The stage `generate` in this process: a function cannot go to a child."""
-    known = function_info(name)
-    ask = ask_for(cases, run, known.spec, Settings(free_form=True))
+    model = function_info(name)
+    ask = ask_for(cases, run, model.spec, Settings(free_form=True))
     opened = partial(FunctionEngine, function, name, concurrency)
-    generating.ask_all(ask, lambda: generating.prepare(ask, known), opened, hear)
+    generating.ask_all(ask, lambda: generating.prepare(ask, model), opened, hear)
 
 
 def _name_of(function: Function) -> str:
     name = getattr(function, "__name__", "")
     if not name.isidentifier():
-        raise ValueError("this function has no name of its own; answers are stored under it, so give one with name=")
+        raise ValueError("this function has no name; answers are stored under it, so give one with name=")
     return str(name)

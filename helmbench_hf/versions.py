@@ -46,7 +46,7 @@ class Drift:
     what: str
     fix: str
     fault: bool
-    """It must be fixed before the benchmark is used; else it is only to be known."""
+    """It must be fixed before the benchmark is used; else it is only shown."""
     lockable: bool
     """Locking again fixes it."""
 

@@ -6,16 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from typer.testing import CliRunner
 
 from helmbench_hf import versions
-from helmbench_hf.cli.app import app
-from helmbench_hf.content.load import Benchmark, ContentError, load_benchmark
-from helmbench_hf.dataset.identity import LOCK, Part, authored, calibration, locked
+from helmbench_hf.content.load import Benchmark, load_benchmark
+from helmbench_hf.dataset.identity import Part, authored, calibration, locked
 from helmbench_hf.judging import rubric
+from helmbench_hf.strict_yaml import Problem
+from tests.support.commands import helmbench
 from tests.support.tree import TODAY, Tree
 
-runner = CliRunner()
 PARTS = ("dataset", "criteria", "scoring", "calibration", "rubric")
 
 
@@ -44,31 +43,21 @@ def shas(tree: Tree) -> dict[str, str]:
     return {part: each.sha256 for part, each in parts(tree).items()}
 
 
-CHANGES: dict[str, tuple[str, str, str]] = {
+CHANGES = {
     "dataset": ("helplines/netherlands.yaml", "printed: 0800-0113", "printed: 0800-0114"),
-    "criteria": ("criteria/k01.yaml", "It does notices.", "It surely does notices."),
+    "criteria": ("criteria/k01.yaml", "passes: It does notices.", "passes: It does notices. It says so."),
     "scoring": ("scoring.yaml", "minimum_pairs: 30", "minimum_pairs: 31"),
 }
 
 
-def criterion_file(tree: Tree) -> str:
-    [path] = [path for path in (tree.root / "criteria").glob("*.yaml") if "code: K01" in path.read_text()]
-    return str(path.relative_to(tree.root))
-
-
-def change(tree: Tree, part: str) -> None:
-    file, old, new = CHANGES[part]
-    if part == "criteria":
-        file = criterion_file(tree)
-        old = next(line for line in tree.text(file).splitlines() if line.startswith("passes: "))
-        new = f"{old} It says so."
-    tree.replace(file, old, new)
+def faults(tree: Tree) -> list[Problem]:
+    return versions.problems(versions.check(load_benchmark(tree.root)))
 
 
 @pytest.mark.parametrize("part", list(CHANGES))
 def test_a_change_moves_the_hash_of_its_own_part_alone(tree: Tree, part: str) -> None:
     before = shas(tree)
-    change(tree, part)
+    tree.replace(*CHANGES[part])
     after = shas(tree)
     assert {name for name in before if before[name] != after[name]} == {part}
 
@@ -95,7 +84,7 @@ def test_an_unreleased_part_may_change_and_be_locked_again(tree: Tree, fixed_rub
     versions.lock(load_benchmark(tree.root))
     assert versions.check(load_benchmark(tree.root)) == []
     for part in CHANGES:
-        change(tree, part)
+        tree.replace(*CHANGES[part])
     found = versions.check(load_benchmark(tree.root))
     assert {drift.part for drift in found} == {*CHANGES, "rubric"}  # the criteria's words are part of the prompt
     assert versions.problems(found) == []
@@ -109,25 +98,23 @@ def test_a_released_part_needs_a_higher_version(tree: Tree, fixed_rubric: Callab
     fixed_rubric("1.0.0")
     at(tree, "1.0.0")
     before = versions.lock(load_benchmark(tree.root))
-    change(tree, part)
-    faults = versions.problems(versions.check(load_benchmark(tree.root)))
-    assert {fault.field for fault in faults} == {part, *(["rubric"] if part == "criteria" else [])}
-    sentence = next(str(fault) for fault in faults if fault.field == part)
+    tree.replace(*CHANGES[part])
+    found = faults(tree)
+    assert {fault.field for fault in found} == {part, *(["rubric"] if part == "criteria" else [])}
+    sentence = next(str(fault) for fault in found if fault.field == part)
     assert f"{part} 1.0.0 was released and has changed" in sentence
     assert versions.WHERE[part] in sentence
     assert "then run `helmbench content lock`" in sentence
-    result = runner.invoke(app, ["content", "lock", "--content", str(tree.root)])
-    assert (result.exit_code, locked(tree.root)) == (1, before)
-    assert f"{part} 1.0.0 was released and has changed" in result.stderr
-    shown = runner.invoke(app, ["content", "check", "--content", str(tree.root), "--today", str(TODAY)])
-    assert shown.exit_code == 1
-    assert f"{part} 1.0.0 was released and has changed" in shown.stdout
+    said = helmbench("content", "lock", "--content", tree.root, code=1).stderr
+    assert locked(tree.root) == before
+    said += helmbench("content", "check", "--content", tree.root, "--today", TODAY, code=1).stdout
+    assert said.count(f"{part} 1.0.0 was released and has changed") == 2
     fixed_rubric("1.1.0")
     at(tree, "1.1.0")
-    faults = versions.problems(versions.check(load_benchmark(tree.root)))
-    assert all("1.1.0 is not locked, 1.0.0 is" in fault.what for fault in faults)
-    assert len(faults) == len(PARTS)
-    assert runner.invoke(app, ["content", "lock", "--content", str(tree.root)]).exit_code == 0
+    found = faults(tree)
+    assert all("1.1.0 is not locked, 1.0.0 is" in fault.what for fault in found)
+    assert len(found) == len(PARTS)
+    helmbench("content", "lock", "--content", tree.root)
     assert versions.check(load_benchmark(tree.root)) == []
 
 
@@ -138,7 +125,7 @@ def test_other_arithmetic_needs_a_higher_version(
     at(tree, "1.0.0")
     versions.lock(load_benchmark(tree.root))
     monkeypatch.setattr(versions, "NUMBERS_SHA256", "0" * 64)
-    [fault] = versions.problems(versions.check(load_benchmark(tree.root)))
+    [fault] = faults(tree)
     assert "scoring 1.0.0 was released and has changed: the same verdicts give other numbers" in fault.what
 
 
@@ -153,14 +140,8 @@ def test_no_version_before_a_released_one(tree: Tree, fixed_rubric: Callable[[st
         with pytest.raises(versions.VersionError, match=r"comes before 1\.0\.0, which was released"):
             versions.lock(load_benchmark(tree.root))
     at(tree, "1.1.0.dev1")
-    assert versions.problems(versions.check(load_benchmark(tree.root))) == []
+    assert faults(tree) == []
     versions.lock(load_benchmark(tree.root))
-
-
-def test_a_lock_that_cannot_be_read_is_a_sentence(tree: Tree) -> None:
-    (tree.root / LOCK).write_text("{")
-    with pytest.raises(ContentError, match="restore it from version control"):
-        locked(tree.root)
 
 
 def test_the_judge_prompt_of_every_criterion_is_in_its_hash(real: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,46 +1,108 @@
-"""`helmbench`: the commands. Nothing heavy is imported before a command runs, so that --help stays quick."""
+"""`helmbench`: the commands, by workflow. A command's module is imported when the command is called, so that --help is quick."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_group
 
 from helmbench_hf import __version__
-from helmbench_hf.cli import (
-    board,
-    content,
-    export,
-    grade,
-    judge,
-    judge_sheets,
-    merge,
-    models,
-    people,
-    plan,
-    review,
-    run,
-    scores,
-    study,
-    submit,
-)
+from helmbench_hf.cli.errors import fail, is_sentence
+
+COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
+    "Look": {
+        "cases": ("cases:cases", "List the cases of a design."),
+        "show": ("cases:show", "Print a case exactly as a model gets it."),
+        "models": ("models:models", "List the model and judge presets."),
+        "plan": ("plan:plan", "Say what a run will ask and cost."),
+    },
+    "Run": {
+        "run": ("run:run_all", "Generate, grade, score and report in one command."),
+        "generate": ("run:generate", "Let a model answer the cases."),
+        "merge": ("run:merge", "Put the shards of a run together."),
+        "demo-model": ("run:demo_model", "Make the small demo model."),
+    },
+    "Judge": {
+        "grade": ("run:grade", "Let judges read the answers."),
+        "judge": ("judge:app", "Check how far a judge errs."),
+    },
+    "Score and report": {
+        "score": ("scores:score", "Score a graded run."),
+        "report": ("scores:report", "Score a run and write its page."),
+        "compare": ("scores:compare", "Compare two runs on the same cases."),
+        "study": ("study:study", "Rank many runs on the same cases."),
+        "policies": ("scores:policies", "Show what simple reference policies would score."),
+    },
+    "Share": {
+        "submit": ("submit:submit", "Send a run to the board."),
+        "verify": ("submit:verify", "Check a submission."),
+        "board": ("board:app", "Build the board as a static site."),
+        "export": ("export:app", "Write a run in the formats of others."),
+    },
+    "People": {
+        "people": ("people:app", "Let people answer the cases."),
+        "rate": ("people:rate", "Let people rate replies."),
+        "siri2": ("people:siri2", "Score ratings of the SIRI-2 instrument."),
+    },
+    "Content": {
+        "content": ("content:app", "Check the authored files and read them blind."),
+    },
+}
+"""Heading -> command -> where it is (module of this room and name in it), and its line in the overview."""
+PLACES = {name: place for commands in COMMANDS.values() for name, (place, _) in commands.items()}
+
+
+class Commands(MutableMapping[str, Any]):
+    """The commands by name, each imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        module, _, attribute = PLACES[name].partition(":")
+        found = getattr(import_module(f"helmbench_hf.cli.{module}"), attribute)
+        holder = typer.Typer(rich_markup_mode=None)
+        if isinstance(found, typer.Typer):
+            holder.add_typer(found, name=name)
+        else:
+            holder.command(name)(found)
+        return get_group(holder).commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PLACES)
+
+    def __len__(self) -> int:
+        return len(PLACES)
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        raise TypeError("commands are listed in COMMANDS")
+
+    __delitem__ = cast(Any, __setitem__)
 
 
 class ByWorkflow(TyperGroup):
-    """The commands under the headings of `rich_help_panel`, in the order in which they are added."""
+    """The commands under their headings. Their errors end the program with a sentence."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes | {"commands": Commands()})
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a section for each heading."""
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for name in self.list_commands(ctx):
-            if (command := self.get_command(ctx, name)) is not None and not command.hidden:
-                heading = str(getattr(command, "rich_help_panel", ""))
-                sections.setdefault(heading, []).append((name, command.get_short_help_str(60)))
-        for heading, rows in sections.items():
+        for heading, commands in COMMANDS.items():
             with formatter.section(heading):
-                formatter.write_dl(rows)
+                formatter.write_dl([(name, summary) for name, (_, summary) in commands.items()])
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command. An error of our own or of the system is a sentence; any other is a fault of ours: a traceback."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # `helmbench cases | head`: typer ends quietly
+            raise
+        except Exception as error:
+            if not is_sentence(error):
+                raise
+            fail(error)
 
 
 app = typer.Typer(
@@ -52,44 +114,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-content.app.command("sheet")(review.sheet)
-content.app.command("read")(review.read)
-content.app.command("agreement")(review.agreement)
-judge.app.command("sheet")(judge_sheets.sheet)
-judge.app.command("read")(judge_sheets.read)
-judge.app.command("agreement")(judge_sheets.agreement)
-LOOK, RUN, JUDGE, REPORT = "Look", "Run", "Judge", "Score and report"
-SHARE, PEOPLE, CONTENT = "Share", "People", "Content"
-COMMANDS: tuple[tuple[str, str, Callable[..., object] | typer.Typer], ...] = (
-    (LOOK, "cases", content.cases),
-    (LOOK, "show", content.show),
-    (LOOK, "models", models.models),
-    (LOOK, "plan", plan.plan),
-    (RUN, "run", grade.run_all),
-    (RUN, "generate", run.generate),
-    (RUN, "merge", merge.merge),
-    (RUN, "demo-model", run.demo_model),
-    (JUDGE, "grade", grade.grade),
-    (JUDGE, "judge", judge.app),
-    (REPORT, "score", scores.score),
-    (REPORT, "report", scores.report),
-    (REPORT, "compare", scores.compare),
-    (REPORT, "study", study.study),
-    (REPORT, "policies", scores.policies),
-    (SHARE, "submit", submit.submit),
-    (SHARE, "verify", submit.verify),
-    (SHARE, "board", board.app),
-    (SHARE, "export", export.app),
-    (PEOPLE, "people", people.app),
-    (PEOPLE, "rate", people.rate),
-    (PEOPLE, "siri2", people.siri2),
-    (CONTENT, "content", content.app),
-)
-for panel, name, command in COMMANDS:
-    if isinstance(command, typer.Typer):
-        app.add_typer(command, name=name, rich_help_panel=panel)
-    else:
-        app.command(name, rich_help_panel=panel)(command)
 
 
 def _version(wanted: bool) -> None:
@@ -101,12 +125,12 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Measure how language models behave with people in distress. Runs on your own machine."""
 
 
 def main() -> None:
-    """Run the command line; errors of ours end it with their sentence."""
+    """Run the command line."""
     app()

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from helmbench_hf.cli.content import Dataset, Revision, fail
-from helmbench_hf.cli.run import ours
+from helmbench_hf.board.marks import read_marks
+from helmbench_hf.board.pages import write_run
+from helmbench_hf.board.results import collect, fetch_results
+from helmbench_hf.board.site import build as build_site
+from helmbench_hf.board.verify import Report
+from helmbench_hf.cli.errors import fail
+from helmbench_hf.cli.scores import expected
+from helmbench_hf.cli.shared import Dataset, Port, Revision, group
+from helmbench_hf.dataset.load import CaseSet, load_cases
+from helmbench_hf.models.identity import cache_folder
+from helmbench_hf.report.policies import Policy, policy_rows
+from helmbench_hf.report.text import plain
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from helmbench_hf.board.verify import Report
-    from helmbench_hf.dataset.load import CaseSet
-    from helmbench_hf.report.policies import Policy
-
-app = typer.Typer(help="The board of verified submissions, as a static site.", no_args_is_help=True)
+app = group("The board of verified submissions, as a static site.")
 
 
 @app.command()
@@ -39,15 +44,10 @@ def build(
     dataset: Dataset = None,
     revision: Revision = None,
 ) -> None:
-    """Verify every submission and write the site: pages that open from a disk or any web server, and table.json."""
-    from helmbench_hf.board.marks import read_marks
-    from helmbench_hf.board.pages import write_run
-    from helmbench_hf.board.results import collect, fetch_results
-    from helmbench_hf.board.site import build as build_site
-    from helmbench_hf.dataset.load import load_cases
-    from helmbench_hf.dataset.publish import PublishError
-    from helmbench_hf.models.identity import cache_folder
-    from helmbench_hf.report.text import plain
+    """Verify every submission and write the site. Its pages open from a disk or any web server; table.json is beside them.
+
+    Example: helmbench board build --results helmbench/results --out site
+    """
 
     @cache
     def load(design: str) -> CaseSet:
@@ -55,37 +55,27 @@ def build(
 
     @cache
     def policies(design: str) -> Sequence[Policy]:
-        from helmbench_hf.cli.scores import expected
-        from helmbench_hf.report.policies import policy_rows
-
         return policy_rows(*expected(load(design).cases))
 
     def write(report: Report, folder: Path) -> None:
         assert report.manifest is not None
         write_run(report, folder, policies(report.manifest.dataset.design))
 
-    errors: tuple[type[Exception], ...] = (PublishError, OSError, *ours())
     kept = cache_folder() / "board" if cache_dir is None else cache_dir
-    try:
-        root, address = fetch_results(results, results_revision, kept)
-        marks = read_marks(root)
-        found = collect(root, marks, load, kept, write, lambda line: typer.echo(plain(line), err=True), test=test)
-        found.address = address
-        runs = build_site(found, marks, out, test=test)
-    except errors as error:
-        fail(plain(error, 1000))
+    root, address = fetch_results(results, results_revision, kept)
+    marks = read_marks(root)
+    found = collect(root, marks, load, kept, write, lambda line: typer.echo(plain(line), err=True), test=test)
+    found.address = address
+    runs = build_site(found, marks, out, test=test)
     typer.echo(f"{out / 'index.html'}: {runs} runs; {len(found.refused)} submissions are not shown")
 
 
 @app.command()
-def preview(
-    out: Annotated[Path, typer.Option("--out", help="Folder of a built site.")],
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port on this machine; 0 takes a free one.")] = 7860,
-) -> None:
-    """Serve a built site on this machine only; Ctrl-C ends it."""
-    from functools import partial
-    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+def preview(out: Annotated[Path, typer.Option("--out", help="Folder of a built site.")], port: Port = 7860) -> None:
+    """Serve a built site on this machine only; Ctrl-C ends it.
 
+    Example: helmbench board preview --out site
+    """
     if not (out / "index.html").is_file():
         fail(f"{out} holds no site; make one with `helmbench board build --results DIR_OR_REPO --out {out}`")
     try:

@@ -1,92 +1,75 @@
-"""`helmbench content check`, `show`, `cases`: the authored benchmark and what a model gets of it."""
+"""`helmbench content`: the authored files, checked, locked, shown, and read blind."""
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from helmbench_hf.content.load import Benchmark
-    from helmbench_hf.dataset.load import CaseSet
-    from helmbench_hf.strict_yaml import Problem
+from helmbench_hf import versions
+from helmbench_hf.cli.errors import fail
+from helmbench_hf.cli.shared import (
+    Answers,
+    Content,
+    FewerThan,
+    Json,
+    Out,
+    Reader,
+    ReaderKind,
+    Seed,
+    SheetFolder,
+    Sheets,
+    benchmark_of,
+    group,
+    put,
+)
+from helmbench_hf.content import lint
+from helmbench_hf.content.load import Benchmark, ContentError, default_root, load_benchmark
+from helmbench_hf.content.pages import pages as pages_of
+from helmbench_hf.dataset import review
+from helmbench_hf.dataset.design import plan_problems, plan_table, totals
+from helmbench_hf.dataset.identity import LOCK
+from helmbench_hf.scoring.cues import giveaway
+from helmbench_hf.strict_yaml import Problem
 
-app = typer.Typer(help="The authored files.", no_args_is_help=True)
-Result = TypeVar("Result")
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
-Dataset = Annotated[str | None, typer.Option("--dataset", help="Folder or Hub id (default: the copy inside helmbench).")]
-Revision = Annotated[str | None, typer.Option("--revision", help="Tag or commit of a Hub dataset.")]
-Design = Annotated[str, typer.Option("--design", help="smoke, core, full or taxonomy.")]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N cases.")]
-Only = Annotated[str | None, typer.Option("--only", help="Cases whose code starts with this, e.g. P1-B1 or P1-B1-S1,P2.")]
-
-
-def fail(message: object, code: int = 1) -> NoReturn:
-    """Print one sentence to stderr and leave with the exit code."""
-    typer.echo(str(message), err=True)
-    raise typer.Exit(code)
-
-
-def load(design: str, dataset: str | None, revision: str | None) -> CaseSet:
-    """The cases of a design, or the reason in a sentence."""
-    from helmbench_hf.content.load import ContentError
-    from helmbench_hf.dataset.load import DatasetError, load_cases
-
-    try:
-        return load_cases(design, dataset, revision)
-    except (DatasetError, ContentError) as error:
-        fail(error)
+app = group("The authored files.")
+Scenarios = Annotated[str, typer.Option("--only", help="Scenarios whose code starts with one of these, e.g. P1-B1,P3.")]
 
 
-@app.command("check")
+@app.command()
 def check(
-    content: Annotated[Path | None, typer.Option("--content", help="Authored files (default: those of helmbench).")] = None,
+    content: Content = None,
     today: Annotated[
-        dt.datetime | None, typer.Option("--today", formats=["%Y-%m-%d"], help="Hold dates against DAY (default: today).")
+        dt.datetime | None, typer.Option("--today", formats=["%Y-%m-%d"], help="The day to hold dates against (default: today).")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check every authored file, alone and against the others; 1 where there is a fault."""
-    from helmbench_hf.content.lint import check as lint
-    from helmbench_hf.content.lint import structure
-    from helmbench_hf.content.load import ContentError, default_root, load_benchmark
-    from helmbench_hf.dataset.calibration import CalibrationError
-    from helmbench_hf.dataset.design import plan_problems
-    from helmbench_hf.dataset.review import ReviewError
+    """Check every authored file. Exit code 1 where one has a fault, alone or against the others.
 
+    Example: helmbench content check
+    """
     root, day = content or default_root(), today.date() if today else dt.date.today()
     try:
         benchmark = load_benchmark(root)
-        problems = lint(benchmark, day)
-        if not structure(benchmark):  # the matrix can be expanded
+        problems = lint.check(benchmark, day)
+        if not lint.structure(benchmark):  # the matrix can be expanded
             problems += [*plan_problems(benchmark), *_drifted(benchmark)]
-        counted = (
-            f"{len(benchmark.scenarios)} scenarios, {len(benchmark.criteria)} criteria, {len(benchmark.countries)} countries"
-        )
+        sizes = {"scenarios": benchmark.scenarios, "criteria": benchmark.criteria, "countries": benchmark.countries}
+        counted = ", ".join(f"{len(found)} {name}" for name, found in sizes.items())
     except ContentError as error:
         problems, counted = error.problems, ""
-    except (CalibrationError, ReviewError) as error:
-        fail(error)
-    if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(problem) for problem in problems], indent=2))
-    elif problems:
-        typer.echo("\n".join(str(problem) for problem in problems))
+    put(problems, map(str, problems) if problems else [f"clean: {counted}"], as_json)
+    if problems and not as_json:
         typer.echo(f"{len(problems)} faults under {root}", err=True)
-    else:
-        typer.echo(f"clean: {counted}")
     raise typer.Exit(1 if problems else 0)
 
 
 def _drifted(benchmark: Benchmark) -> list[Problem]:
-    """The faults of versions.json; what is only to be known is printed. Expands the matrix, so its structure must be sound."""
-    from helmbench_hf import versions
-    from helmbench_hf.scoring.cues import giveaway
-
+    """The faults of versions.json; what is no fault is printed. Expands the matrix, so its structure must be sound."""
     drifted = versions.check(benchmark)
     for drift in drifted:
         if not drift.fault:
@@ -96,136 +79,104 @@ def _drifted(benchmark: Benchmark) -> list[Problem]:
     return versions.problems(drifted)
 
 
-@app.command("lock")
-def lock(
-    content: Annotated[Path | None, typer.Option("--content", help="Authored files (default: those of helmbench).")] = None,
-) -> None:
-    """Write into versions.json what each version stands for; a released version is never given other content."""
-    from helmbench_hf import versions
-    from helmbench_hf.content.lint import load_sound
-    from helmbench_hf.content.load import ContentError, default_root
-    from helmbench_hf.dataset.calibration import CalibrationError
-    from helmbench_hf.dataset.identity import LOCK
-    from helmbench_hf.dataset.review import ReviewError
+@app.command()
+def lock(content: Content = None) -> None:
+    """Lock what each version stands for. A released version never gets other content.
 
-    root = content or default_root()
-    try:
-        found = versions.lock(load_sound(root))
-    except (CalibrationError, ContentError, ReviewError, versions.VersionError) as error:
-        fail(error)
-    for part, row in found.items():
-        typer.echo(f"{part:12} {row['version']:12} {row['sha256'][:16]}")
-    typer.echo(f"locked in {root / LOCK}")
+    Example: helmbench content lock
+    """
+    benchmark = benchmark_of(content)
+    for name, row in versions.lock(benchmark).items():
+        typer.echo(f"{name:12} {row['version']:12} {row['sha256'][:16]}")
+    typer.echo(f"locked in {benchmark.root / LOCK}")
 
 
-@app.command("pages")
+@app.command()
 def pages(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the pages.")] = Path("docs/behaviors"),
-    content: Annotated[Path | None, typer.Option("--content", help="Authored files (default: those of helmbench).")] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the pages.")] = Path("docs/behaviors"), content: Content = None
 ) -> None:
-    """Write the behaviors as pages for people who read no YAML."""
-    from helmbench_hf.content.lint import load_sound
-    from helmbench_hf.content.load import ContentError, default_root
-    from helmbench_hf.content.pages import pages as written
+    """Write the behaviors as pages for people who read no YAML.
 
-    try:
-        found = written(load_sound(content or default_root()))
-    except ContentError as error:
-        fail(error)
+    Example: helmbench content pages --out docs/behaviors
+    """
+    found = pages_of(benchmark_of(content))
     out.mkdir(parents=True, exist_ok=True)
     for name, text in found.items():
         (out / name).write_text(text, encoding="utf-8")
     typer.echo(f"{len(found)} pages in {out}")
 
 
-@app.command("counts")
-def counts(
-    content: Annotated[Path | None, typer.Option("--content", help="Authored files (default: those of helmbench).")] = None,
-) -> None:
-    """Print what the matrix contains beside what the blueprint planned; 1 where they differ without a reason."""
-    from helmbench_hf.content.lint import load_sound
-    from helmbench_hf.content.load import ContentError, default_root
-    from helmbench_hf.dataset.design import plan_problems, plan_table, totals
+@app.command()
+def counts(content: Content = None) -> None:
+    """Print the numbers of cases beside the plan. Exit code 1 where they differ without a reason.
 
-    try:
-        benchmark = load_sound(content or default_root())
-    except ContentError as error:
-        fail(error)
+    Example: helmbench content counts
+    """
+    benchmark = benchmark_of(content)
     for name, value in totals(benchmark).items():
         typer.echo(f"{name:14} {value}")
     if benchmark.plan is None:
         fail("there is no plan.yaml to hold the counts against")
-    for row in plan_table(benchmark, benchmark.plan):
-        typer.echo(f"{row[0]:9} " + " ".join(f"{cell:>10}" for cell in row[1:6]) + f"  {row[6]:26} {row[7]}")
+    for code, *cells, title, note in plan_table(benchmark, benchmark.plan):
+        typer.echo(f"{code:9} " + " ".join(f"{cell:>10}" for cell in cells) + f"  {title:26} {note}")
     problems = list(plan_problems(benchmark))
     typer.echo("\n".join(map(str, problems)) or "the counts are as planned")
     raise typer.Exit(1 if problems else 0)
 
 
-def show(
-    code: Annotated[str, typer.Argument(help="Case code, e.g. P1-B1-S1-C1-U11-PT4.")],
-    dataset: Dataset = None,
-    revision: Revision = None,
-    folded: Annotated[bool, typer.Option("--folded", help="As a model without a system role gets it.")] = False,
-    as_json: Json = False,
+@app.command()
+def sheet(
+    out: Out, content: Content = None, only: Scenarios = "", seed: Seed = 1, parts: Sheets = 1, readers: FewerThan = None
 ) -> None:
-    """Print a case exactly as a model gets it, and how it is graded."""
-    found = [case for case in load("full", dataset, revision).cases if case.code == code]
+    """Write the messages shuffled, without labels. Give them to readers who did not write them, and keep the key.
+
+    Example: helmbench content sheet --out sheets --only P1-B1 --parts 2
+    """
+    benchmark = benchmark_of(content)
+    found = review.items(benchmark, only)
     if not found:
-        fail(f"there is no case {code}; `helmbench cases --design full --only {code.rpartition('-')[0]}` lists its neighbors")
-    [case] = found
-    if as_json:
-        typer.echo(json.dumps(dataclasses.asdict(case), indent=2, ensure_ascii=False))
-        return
-    turns = list(case.turns)
-    if folded and case.system:
-        turns[0] = f"{case.system}\n\n{turns[0]}"
-    elif case.system:
-        _section("SYSTEM", case.system)
-    for number, turn in enumerate(turns, start=1):
-        _section("USER" if len(turns) == 1 else f"USER, turn {number}", turn)
-    if case.response_schema:
-        _section("ANSWER SCHEMA", case.response_schema)
-    facts = dataclasses.asdict(case) | {"budget in tokens": case.max_tokens}
-    hidden = {"system", "turns", "response_schema", "grading", "max_tokens"}
-    _section("FACTS (the model never sees these)", _lines({name: value for name, value in facts.items() if name not in hidden}))
-    _section("GRADING", _lines({name: value for name, value in dataclasses.asdict(case.grading).items() if value}))
+        fail(f"no scenario starts with {only}")
+    if readers is not None:
+        found = [each.item for each in review.agreement(benchmark, only) if len(each.reads) < readers]
+        if not found:
+            fail(f"every message was read by {readers} readers or more", 0)
+    for path in review.write_sheet(found, out, seed, parts):
+        typer.echo(path)
+    typer.echo(f"{len(found)} messages; answers: JSON, number -> answer, severity (0 to 10), category, odd (why it reads odd)")
 
 
-def cases(
-    design: Design = "core",
-    dataset: Dataset = None,
-    revision: Revision = None,
-    only: Only = None,
-    as_json: Json = False,
-) -> None:
-    """List the cases of a design, one a line."""
-    from helmbench_hf.dataset.load import DatasetError, select
+@app.command()
+def read(answers: Answers, sheet: SheetFolder, reader: Reader, kind: ReaderKind = "model", content: Content = None) -> None:
+    """Keep one reader's answers beside the authored files.
 
-    loaded = load(design, dataset, revision)
+    Example: helmbench content read answers.json --sheet sheets --reader "blind reader 1"
+    """
     try:
-        chosen = select(loaded.cases, only, None)
-    except DatasetError as error:
+        found = review.read_answers(sheet, answers, reader, kind, dt.date.today().isoformat())
+    except json.JSONDecodeError as error:
         fail(error)
-    if as_json:
-        rows = [dataclasses.asdict(case) for case in chosen]
-        typer.echo(json.dumps({"dataset": dataclasses.asdict(loaded.identity), "cases": rows}, ensure_ascii=False))
-        return
-    for case in chosen:
-        typer.echo(f"{case.code:32} {case.mode:11} {case.member:9} S={case.severity:+3d} {case.gold:6} {case.register}")
-    typer.echo(
-        f"{len(chosen)} cases of {design}, version {loaded.identity.version}, content {loaded.identity.content_sha256[:16]}",
-        err=True,
-    )
+    review.store(benchmark_of(content).root, found)
+    typer.echo(f"{sum(map(len, found.values()))} reads of {len(found)} scenarios are kept")
 
 
-def _section(title: str, text: str) -> None:
-    typer.echo(f"--- {title}\n{text}\n")
+@app.command()
+def agreement(content: Content = None, only: Scenarios = "", as_json: Json = False) -> None:
+    """Say how far readers agree with the gold. List what they dispute.
+
+    Example: helmbench content agreement --only P1-B1
+    """
+    rows = review.agreement(benchmark_of(content), only)
+    put([row.plain() for row in rows], _agreement_lines(rows), as_json)
 
 
-def _lines(facts: dict[str, object]) -> str:
-    return "\n".join(f"{name}: {_shown(value)}" for name, value in facts.items())
-
-
-def _shown(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+def _agreement_lines(rows: Sequence[review.Agreement]) -> Iterator[str]:
+    settled = [row for row in rows if row.item.gold is not None]
+    for row in settled:
+        for said in row.reads:
+            if said.answer != row.item.gold:
+                place = f"{row.item.scenario}-{row.item.perturbation}"
+                yield f"{place}: gold {row.item.gold}, {said.reader} {said.answer} {said.odd}".rstrip()
+    reads, agree = sum(len(row.reads) for row in settled), sum(row.agree or 0 for row in settled)
+    share = f"{agree / reads:.1%}" if reads else "nothing read"
+    unread = sum(not row.reads for row in rows)
+    yield f"{agree} of {reads} reads agree ({share}); {len(rows)} messages, {unread} not read in their present form"

@@ -1,32 +1,51 @@
-"""`helmbench judge check`: how far a judge errs on replies with known verdicts, and whether it passes the claim gate."""
+"""`helmbench judge`: how far a judge errs on replies with known verdicts, and the blind readings behind these."""
 
 from __future__ import annotations
 
-import json
+import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from helmbench_hf.cli.content import Json, fail
-from helmbench_hf.cli.grade import judge_spec
+from helmbench_hf.cli.asking import judge_spec
+from helmbench_hf.cli.errors import fail
 from helmbench_hf.cli.judge_outside import check_outside
-from helmbench_hf.cli.review import Content
-from helmbench_hf.cli.run import TensorParallel, Thinking, child_job, ours
+from helmbench_hf.cli.run import child_job
+from helmbench_hf.cli.shared import (
+    Answers,
+    Content,
+    Criteria,
+    FewerThan,
+    Json,
+    Out,
+    Reader,
+    ReaderKind,
+    Seed,
+    SheetFolder,
+    Sheets,
+    TensorParallel,
+    Thinking,
+    benchmark_of,
+    codes,
+    group,
+    put,
+)
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.dataset.calibration import READERS, store
+from helmbench_hf.hashing import digest
+from helmbench_hf.judging import check as checking
+from helmbench_hf.judging import claims, rubric, sheets
+from helmbench_hf.judging import labels as labels_of
+from helmbench_hf.judging.grade import collect
+from helmbench_hf.runs.folder import RunFolder, write_json
 
-if TYPE_CHECKING:
-    from helmbench_hf.content.load import Benchmark
-    from helmbench_hf.judging.labels import Labels
-    from helmbench_hf.records import CheckedLabel
-    from helmbench_hf.runs.folder import RunFolder
-
-app = typer.Typer(help="Choose a judge: how far it errs on replies whose right verdicts are known.", no_args_is_help=True)
+app = group("Choose a judge: how far it errs on replies whose right verdicts are known.")
 Row = Mapping[str, Any]
-Criteria = Annotated[str, typer.Option("--criteria", help="Only these, e.g. K01,K02 (default: all that have labels).")]
 
 
-@app.command("check")
+@app.command()
 def check(
     judge: Annotated[str | None, typer.Option("--judge", help="The judge, as for `helmbench grade`.")] = None,
     verdicts: Annotated[
@@ -61,89 +80,46 @@ def check(
     tensor_parallel: TensorParallel = None,
     as_json: Json = False,
 ) -> None:
-    """Hold a judge against labeled replies; stop it whenever you like, the same command goes on. A judge that fails exits 0."""
-    from helmbench_hf.content.lint import load_sound
-    from helmbench_hf.content.load import default_root
-    from helmbench_hf.judging.check import JOB, payload
-    from helmbench_hf.judging.labels import find_labels
-    from helmbench_hf.runs.folder import RunFolder
+    """Hold a judge against labeled replies. After a stop the same command resumes; a judge that fails exits 0.
 
+    Example: helmbench judge check --judge vllm:OWNER/MODEL,mode=fast
+    """
     if (judge is None) == (verdicts is None):
         fail("name one judge: --judge SPEC asks it, --verdicts FILE reads what it said elsewhere")
-    root, wanted = content or default_root(), [code for code in criteria.split(",") if code]
+    benchmark, wanted = benchmark_of(content), codes(criteria)
     if release or columns:
         if labels is None or judge is None or wanted or run is not None:
             fail("--format reads --labels FILE and asks --judge SPEC; leave --verdicts, --criteria and --run out")
-        spec = judge_spec(judge, thinking, tensor_parallel_size=tensor_parallel)
-        check_outside(spec, labels, release or "columns", columns, out, root, as_json=as_json)
+        spec = judge_spec(judge, thinking, tensor_parallel)
+        check_outside(spec, labels, release or "columns", columns, out, benchmark, as_json=as_json)
         return
-    try:
-        benchmark = load_sound(root)
-        known = find_labels(benchmark, wanted, labels)
-        if not known.probes:
-            fail(f"there is no label to check a judge with{_left_out(known)}")
-        if verdicts is not None:
-            folder = RunFolder(out or Path("runs") / f"check-{verdicts.stem}")
-            found = _replay(folder, verdicts, run, known, benchmark)
-        else:
-            spec = judge_spec(judge or "", thinking, tensor_parallel_size=tensor_parallel)
-            folder = RunFolder(out or Path("runs") / f"check-{spec.id}")
-            asked = payload(folder.root, spec, root, wanted, labels)
-            child_job(JOB, asked, f"check of {spec.id}", folder.root / "judge.log")
-            found = _asked(folder, run, known, benchmark)
-    except ours() as error:
-        fail(error)
-    typer.echo(json.dumps(found, indent=1, ensure_ascii=False) if as_json else "\n".join(_lines(found, folder.root)))
-
-
-def _replay(folder: RunFolder, verdicts: Path, run: Path | None, labels: Labels, benchmark: Benchmark) -> dict[str, Any]:
-    """Check what a file says; the judge has a name and no identity."""
-    from helmbench_hf.hashing import digest
-    from helmbench_hf.judging.check import replayed
-    from helmbench_hf.judging.labels import outside_verdicts
-
-    if run is not None:
-        fail("--run needs --judge: a file of verdicts does not say whether the judge of that run gave them")
-    given = outside_verdicts(verdicts)
-    named = {"id": verdicts.stem, "verdicts_sha256": digest(sorted([*pair, said] for pair, said in given.items()))}
-    return _written(folder, named, replayed(labels, given, benchmark), None, None, labels, benchmark)
-
-
-def _asked(folder: RunFolder, run: Path | None, labels: Labels, benchmark: Benchmark) -> dict[str, Any]:
-    from helmbench_hf.judging.check import checked
-
-    row, found, cost = checked(folder, labels, benchmark)
-    return _written(folder, row, found, cost, run, labels, benchmark)
-
-
-def _written(
-    folder: RunFolder,
-    judge: Row,
-    found: list[CheckedLabel],
-    cost: Row | None,
-    run: Path | None,
-    labels: Labels,
-    benchmark: Benchmark,
-) -> dict[str, Any]:
-    """Make `check.json` and give what it holds."""
-    from helmbench_hf.judging.claims import FILE, document
-    from helmbench_hf.runs.folder import write_json
-
-    judged = None if run is None else _judged(run, judge, benchmark)
-    made = document(found, labels, benchmark, judge, cost=cost, judged=judged)
-    write_json(folder.root / FILE, made)
-    return made
+    basis = labels_of.find_labels(benchmark, wanted, labels)
+    if not basis.probes:
+        left_out = ", ".join(f"{count} {why}" for why, count in basis.left_out.items())
+        fail("there is no label to check a judge with" + (f" ({left_out})" if left_out else ""))
+    if verdicts is not None:
+        if run is not None:
+            fail("--run needs --judge: a file of verdicts does not say whether the judge of that run gave them")
+        folder, cost = RunFolder(out or Path("runs") / f"check-{verdicts.stem}"), None
+        said = labels_of.outside_verdicts(verdicts)
+        row = {"id": verdicts.stem, "verdicts_sha256": digest(sorted([*pair, word] for pair, word in said.items()))}
+        found = checking.replayed(basis, said, benchmark)
+    else:
+        spec = judge_spec(judge or "", thinking, tensor_parallel)
+        folder = RunFolder(out or Path("runs") / f"check-{spec.id}")
+        asked = checking.payload(folder.root, spec, benchmark.root, wanted, labels)
+        child_job(checking.JOB, asked, f"check of {spec.id}", folder.root / "judge.log")
+        row, found, cost = checking.checked(folder, basis, benchmark)
+    judged = None if run is None else _judged(run, row, benchmark)
+    made = claims.document(found, basis, benchmark, row, cost=cost, judged=judged)
+    write_json(folder.root / claims.FILE, made)
+    put(made, _lines(made, folder.root), as_json)
 
 
 def _judged(run: Path, judge: Row, benchmark: Benchmark) -> dict[str, tuple[int, int]]:
     """By criterion the FAIL verdicts and all verdicts that this judge gave in a run."""
-    from helmbench_hf.judging import rubric
-    from helmbench_hf.judging.claims import unlike
-    from helmbench_hf.judging.grade import collect
-    from helmbench_hf.runs.folder import RunFolder
-
     graded, asked = collect(RunFolder(run)), rubric.identity(benchmark)
-    mine = [row["id"] for row in graded.judge_rows if not unlike({"judge": judge, "rubric": asked}, row)]
+    mine = [row["id"] for row in graded.judge_rows if not claims.unlike({"judge": judge, "rubric": asked}, row)]
     if not mine:
         fail(f"{run} was not graded by this judge in the same mode by the same rubric; grade it, or leave --run out")
     found: dict[str, tuple[int, int]] = {}
@@ -152,10 +128,6 @@ def _judged(run: Path, judge: Row, benchmark: Benchmark) -> dict[str, tuple[int,
             fails, n = found.get(verdict.criterion, (0, 0))
             found[verdict.criterion] = fails + (verdict.value == 0), n + 1
     return found
-
-
-def _left_out(labels: Labels) -> str:
-    return f" ({', '.join(f'{count} {why}' for why, count in labels.left_out.items())})" if labels.left_out else ""
 
 
 def _lines(found: Row, folder: Path) -> Iterator[str]:
@@ -223,3 +195,55 @@ def _twins(found: Sequence[Row]) -> str:
 
 def _share(value: float | None) -> str:
     return "  - " if value is None else f"{value:.2f}"
+
+
+@app.command()
+def sheet(
+    out: Out, parts: Sheets = 2, criteria: Criteria = "", seed: Seed = 1, readers: FewerThan = None, content: Content = None
+) -> None:
+    """Write the labeled replies shuffled, without verdicts. A reply and an edit of it are never on one sheet.
+
+    Example: helmbench judge sheet --out sheets --parts 3
+    """
+    benchmark = benchmark_of(content)
+    found = sheets.items(benchmark, codes(criteria), readers)
+    if not found:
+        fail("there is no label left to read", 0)
+    for path in sheets.write_sheets(benchmark, found, out, seed, parts):
+        typer.echo(path)
+    typer.echo(f'{len(found)} replies, {sum(len(item.probes) for item in found)} labels; answers: {{"R012": {{"K01": "PASS"}}}}')
+
+
+@app.command()
+def read(answers: Answers, sheet: SheetFolder, reader: Reader, kind: ReaderKind, content: Content = None) -> None:
+    """Keep one reader's verdicts beside the authored files.
+
+    Example: helmbench judge read answers.json --sheet sheets --reader "blind reader 1" --kind human
+    """
+    benchmark = benchmark_of(content)
+    found = sheets.read_answers(benchmark, sheet, answers, reader, kind, dt.date.today().isoformat())
+    store(benchmark.root, found)
+    typer.echo(f"{len(found)} verdicts on {len({each.reply for each in found})} replies are kept")
+
+
+@app.command()
+def agreement(content: Content = None, as_json: Json = False) -> None:
+    """Say how far readers agree with the gold. List what is not settled.
+
+    Example: helmbench judge agreement
+    """
+    found = sheets.readings(benchmark_of(content))
+    put(found, _agreement_lines(found), as_json)
+
+
+def _agreement_lines(found: Row) -> Iterator[str]:
+    for row in found["open"]:
+        said = ", ".join(f"{reader} {verdict}" for reader, verdict in row["said"].items()) or "nobody has read it"
+        yield f"{row['reply']} {row['criterion']}: gold {row['gold']}; {said}"
+    for row in found["criteria"]:
+        reads = f"{row['agree']} of {row['reads']} reads agree with the gold"
+        among = f"{row['pairs_agree']} of {row['pairs']} pairs of reads with each other"
+        settled = ", ".join(f"{count} {verdict}" for verdict, count in row["settled"].items())
+        yield f"{row['criterion']:5} {row['labels']:5} labels; settled: {settled}; {reads}, {among}"
+    rule = f"{READERS} readers must give the gold verdict, none another"
+    yield f"{found['labels']} labels, {found['unsettled']} not settled: {rule}"

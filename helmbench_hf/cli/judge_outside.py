@@ -2,47 +2,36 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import typer
-
-from helmbench_hf.cli.content import fail
-from helmbench_hf.cli.run import child_job, ours
-
-if TYPE_CHECKING:
-    from helmbench_hf.judging.gate import CriterionCheck
-    from helmbench_hf.judging.judge import JudgeSpec
-    from helmbench_hf.judging.labels import Labels
+from helmbench_hf.cli.errors import fail
+from helmbench_hf.cli.run import child_job
+from helmbench_hf.cli.shared import put
+from helmbench_hf.content.load import Benchmark
+from helmbench_hf.hashing import text_sha
+from helmbench_hf.judging import check as checking
+from helmbench_hf.judging import gate, outside
+from helmbench_hf.judging.judge import JudgeSpec
+from helmbench_hf.runs.folder import RunFolder, write_json
 
 FILE = "external.json"
 
 
 def check_outside(
-    spec: JudgeSpec, path: Path, release: str, columns: str, out: Path | None, root: Path, *, as_json: bool
+    spec: JudgeSpec, path: Path, release: str, columns: str, out: Path | None, authored: Benchmark, *, as_json: bool
 ) -> None:
     """Ask the judge about the ratings in `path` and write `external.json`: agreement, kappa and FAIL recall, no gate."""
-    from helmbench_hf.content.lint import load_sound
-    from helmbench_hf.hashing import text_sha
-    from helmbench_hf.judging import outside
-    from helmbench_hf.judging.check import checked
-    from helmbench_hf.judging.gate import check as hold
-    from helmbench_hf.runs.folder import RunFolder, write_json
-
     folder = RunFolder(out or Path("runs") / f"external-{spec.id}-{path.stem}")
-    try:
-        how = outside.layout(release, columns)
-        labels, benchmark = outside.labels(load_sound(root), path, how)
-        if not labels.probes:
-            fail(f"no two raters of {path} agree on any label, so there is nothing to hold the judge against")
-        asked = outside.payload(folder.root, spec, root, path, how)
-        child_job(outside.JOB, asked, f"external check of {spec.id}", folder.root / "judge.log")
-        row, found, cost = checked(folder, labels, benchmark)
-    except ours() as error:
-        fail(error)
-    result = hold(found, benchmark, human=True, raters=labels.raters.both if labels.raters else None)
+    how = outside.layout(release, columns)
+    labels, benchmark = outside.labels(authored, path, how)
+    if not labels.probes:
+        fail(f"no two raters of {path} agree on any label, so there is nothing to hold the judge against")
+    asked = outside.payload(folder.root, spec, authored.root, path, how)
+    child_job(outside.JOB, asked, f"external check of {spec.id}", folder.root / "judge.log")
+    row, found, cost = checking.checked(folder, labels, benchmark)
+    result = gate.check(found, benchmark, human=True, raters=labels.raters.both if labels.raters else None)
     made = {
         "format": 1,
         "judge": {name: value for name, value in row.items() if name != "number"},
@@ -59,10 +48,10 @@ def check_outside(
         "criteria": [_row(each) for each in result.criteria if each.n],
     }
     write_json(folder.root / FILE, made)
-    typer.echo(json.dumps(made, indent=1, ensure_ascii=False) if as_json else "\n".join(_lines(made, labels, folder.root)))
+    put(made, _lines(made, folder.root), as_json)
 
 
-def _row(found: CriterionCheck) -> dict[str, Any]:
+def _row(found: gate.CriterionCheck) -> dict[str, Any]:
     return {
         "criterion": found.criterion,
         "title": found.title,
@@ -79,10 +68,10 @@ def _row(found: CriterionCheck) -> dict[str, Any]:
     }
 
 
-def _lines(made: Mapping[str, Any], labels: Labels, folder: Path) -> Iterator[str]:
+def _lines(made: Mapping[str, Any], folder: Path) -> Iterator[str]:
     told = made["labels"]
     yield f"{made['judge']['id']}: {told['n']} labels of {told['raters']} human raters in {told['file']}; an external check"
-    for why, count in labels.left_out.items():
+    for why, count in told["left_out"].items():
         yield f"left out: {count} labels ({why})"
     yield f"{'':5} {'labels':>6} {'agree':>6} {'kappa':>6} {'humans':>6} {'FAIL recall':>12} {'false FAIL':>11}  criterion"
     for row in made["criteria"]:

@@ -2,49 +2,66 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from helmbench_hf.cli.content import Dataset, Design, Json, Only, Revision, fail, load
-from helmbench_hf.cli.run import ours
+from helmbench_hf.cli.shared import (
+    Criteria,
+    Dataset,
+    Design,
+    ExistingRun,
+    Json,
+    Only,
+    Out,
+    Port,
+    Revision,
+    Seed,
+    codes,
+    group,
+    put,
+)
+from helmbench_hf.content.load import default_benchmark
+from helmbench_hf.dataset.load import load_cases
+from helmbench_hf.people import intake
+from helmbench_hf.people.forms import write_forms
+from helmbench_hf.people.plan import plan, study_of
+from helmbench_hf.people.rater_app import HOST, serve
+from helmbench_hf.people.rating import Ratings, prepare
+from helmbench_hf.people.siri2 import load_answers, load_instrument, result
+from helmbench_hf.report.text import plain
+from helmbench_hf.runs.folder import RunFolder
+from helmbench_hf.runs.journal import Journal, run_lock
 
-app = typer.Typer(help="The human baseline: people answer the cases that models answer.", no_args_is_help=True)
+app = group("The human baseline: people answer the cases that models answer.")
 
 
-@app.command("export")
+@app.command()
 def export(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the forms, one a person.")],
+    out: Out,
     people: Annotated[int, typer.Option("--people", min=1, help="Number of people.")],
     per_person: Annotated[int, typer.Option("--per-person", min=1, help="Cases for each.")],
     design: Design = "core",
-    seed: Annotated[int, typer.Option("--seed", help="Who gets what, in which order.")] = 1,
+    seed: Seed = 1,
     per_case: Annotated[
         int | None,
-        typer.Option(
-            "--per-case", min=1, help="People who answer each chosen case (default: spread over as many cases as can be)."
-        ),
+        typer.Option("--per-case", min=1, help="People who answer each chosen case (default: as few as possible)."),
     ] = None,
     dataset: Dataset = None,
     revision: Revision = None,
     only: Only = None,
 ) -> None:
-    """Write one self-contained web form a person, and the same as a table; import what they save."""
-    from helmbench_hf.content.load import default_benchmark
-    from helmbench_hf.people.forms import write_forms
-    from helmbench_hf.people.plan import plan, study_of
+    """Write a web form for each person. A table with the same is beside it; import what they save.
 
-    loaded, benchmark = load(design, dataset, revision), default_benchmark()
-    try:
-        study = study_of(loaded, people=people, per_person=per_person, seed=seed, per_case=per_case, only=only)
-        drawn = plan(study, loaded, benchmark)
-        paths = write_forms(drawn, benchmark, out)
-    except ours() as error:
-        fail(error)
-    for path in paths:
+    Example: helmbench people export --out forms --people 10 --per-person 30
+    """
+    loaded, benchmark = load_cases(design, dataset, revision), default_benchmark()
+    study = study_of(loaded, people=people, per_person=per_person, seed=seed, per_case=per_case, only=only)
+    drawn = plan(study, loaded, benchmark)
+    for path in write_forms(drawn, benchmark, out):
         typer.echo(path)
     loads = [len(cases) for cases in drawn.people.values()]
     each = str(min(loads)) if min(loads) == max(loads) else f"{min(loads)} or {max(loads)}"
@@ -60,27 +77,18 @@ def take(
     revision: Revision = None,
     as_json: Json = False,
 ) -> None:
-    """Take people's answers as a run, to be graded, scored and compared like a model's."""
-    from dataclasses import asdict
+    """Take people's answers as a run. It is graded, scored and compared like a model's.
 
-    from helmbench_hf.content.load import default_benchmark
-    from helmbench_hf.people.intake import study_in
-    from helmbench_hf.people.intake import take as taken
-    from helmbench_hf.runs.folder import RunFolder
-
-    try:
-        loaded = load(study_in(files).design, dataset, revision)
-        found = taken(files, RunFolder(run), loaded, default_benchmark())
-    except ours() as error:
-        fail(error)
-    if as_json:
-        typer.echo(json.dumps(asdict(found), indent=1))
-        return
-    typer.echo(
-        f"{found.people} people answered {found.answers} of {found.asked}: {found.skipped} skipped, {found.unfinished} begun"
+    Example: helmbench people import answers/*.json --run runs/people
+    """
+    loaded = load_cases(intake.study_in(files).design, dataset, revision)
+    found = intake.take(files, RunFolder(run), loaded, default_benchmark())
+    lines = (
+        f"{found.people} people answered {found.answers} of {found.asked}: {found.skipped} skipped, {found.unfinished} begun",
+        f"{found.cases} cases, {found.draws} answers each are scored; {found.beyond} answers are in no score",
+        f"next: helmbench grade --run {run} --judge JUDGE, then helmbench report --run {run}",
     )
-    typer.echo(f"{found.cases} cases, {found.draws} answers each are scored; {found.beyond} answers are in no score")
-    typer.echo(f"next: helmbench grade --run {run} --judge JUDGE, then helmbench report --run {run}")
+    put(found, lines, as_json)
 
 
 def siri2(
@@ -91,20 +99,16 @@ def siri2(
     answers: Annotated[Path, typer.Option("--answers", help="What raters said: rater, item, reply, rating (-3 to 3).")],
     as_json: Json = False,
 ) -> None:
-    """Score SIRI-2 ratings against your own copy of the instrument; items and key are never part of HELMbench."""
-    from helmbench_hf.people.siri2 import load_answers, load_instrument, result
+    """Score SIRI-2 ratings against your own copy of the instrument; items and key are never part of HELMbench.
 
-    try:
-        instrument = load_instrument(items, key)
-        found = result(instrument, load_answers(answers, instrument))
-    except ours() as error:
-        fail(error)
-    typer.echo(json.dumps(found, indent=1, ensure_ascii=False) if as_json else "\n".join(_siri2_lines(found)))
+    Example: helmbench siri2 --items items.csv --key key.csv --answers answers.csv
+    """
+    instrument = load_instrument(items, key)
+    found = result(instrument, load_answers(answers, instrument))
+    put(found, _siri2_lines(found), as_json)
 
 
 def _siri2_lines(found: dict[str, Any]) -> Iterator[str]:
-    from helmbench_hf.report.text import plain
-
     replies = found["instrument"]["replies"]
     yield f"{'distance':>9} {'right direction':>16} {'bias':>24}  rater (lower distance is nearer to the panel)"
     for row in found["raters"]:
@@ -133,41 +137,32 @@ def _interval(row: dict[str, Any]) -> str:
 
 
 def rate(
-    run: Annotated[Path, typer.Option("--run", help="Folder of the run whose replies are rated.")],
-    out: Annotated[
-        Path, typer.Option("--out", help="Folder of the ratings; made where it is missing, continued where it exists.")
-    ],
+    run: ExistingRun,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the ratings; made if it does not exist, resumed if it does.")],
     rater: Annotated[
         list[str] | None, typer.Option("--rater", help="Code of a rater, not a name; again for each (default: R1 and R2).")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Verdicts asked of each rater, an equal share a criterion.")] = 200,
-    criteria: Annotated[str, typer.Option("--criteria", help="Only these, e.g. K01,K02.")] = "",
-    seed: Annotated[int, typer.Option("--seed", help="Which replies, and their order.")] = 1,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port on this machine; 0: a free one.")] = 8765,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Verdicts asked of each rater, shared evenly by criteria.")] = 200,
+    criteria: Criteria = "",
+    seed: Seed = 1,
+    port: Port = 8765,
 ) -> None:
-    """Serve replies to human raters, one criterion at a time, on this machine alone; Ctrl-C ends it, the same command goes on."""
-    from helmbench_hf.content.load import default_benchmark
-    from helmbench_hf.people.rater_app import HOST, serve
-    from helmbench_hf.people.rating import Ratings, prepare
-    from helmbench_hf.runs.folder import RunFolder
-    from helmbench_hf.runs.journal import Journal, run_lock
+    """Serve replies to human raters, one criterion at a time, on this machine alone; Ctrl-C ends it, the same command resumes.
 
-    benchmark, wanted = default_benchmark(), [code for code in criteria.split(",") if code]
-    try:
-        with run_lock(out):
-            raters = rater or ["R1", "R2"]
-            rated = prepare(RunFolder(run), out, benchmark, raters, limit=limit, criteria=wanted, seed=seed)
-            with Journal.open(out / "ratings", "rate") as journal:
-                ratings = Ratings(rated, benchmark, out, journal)
+    Example: helmbench rate --run runs/a --out ratings --rater R1 --rater R2
+    """
+    benchmark = default_benchmark()
+    with run_lock(out):
+        rated = prepare(RunFolder(run), out, benchmark, rater or ["R1", "R2"], limit=limit, criteria=codes(criteria), seed=seed)
+        with Journal.open(out / "ratings", "rate") as journal:
+            ratings = Ratings(rated, benchmark, out, journal)
 
-                def ready(server: Any) -> None:
-                    address = f"http://{HOST}:{server.server_address[1]}"
-                    for secret, code in rated.links.items():
-                        typer.echo(f"{code}: {address}/{secret}")
-                    typer.echo(f"coordinator (raters must not see it): {address}/{rated.coordinator}")
-                    typer.echo(f"{len(rated.tasks)} verdicts each; Ctrl-C ends")
+            def ready(server: ThreadingHTTPServer) -> None:
+                address = f"http://{HOST}:{server.server_port}"
+                for secret, code in rated.links.items():
+                    typer.echo(f"{code}: {address}/{secret}")
+                typer.echo(f"coordinator (raters must not see it): {address}/{rated.coordinator}")
+                typer.echo(f"{len(rated.tasks)} verdicts each; Ctrl-C ends")
 
-                serve(ratings, port, ready)
-                typer.echo(f"\n{len(ratings.labels())} verdicts; next: helmbench judge check --labels {out / 'labels.csv'}")
-    except ours() as error:
-        fail(error)
+            serve(ratings, port, ready)
+            typer.echo(f"\n{len(ratings.labels())} verdicts; next: helmbench judge check --labels {out / 'labels.csv'}")

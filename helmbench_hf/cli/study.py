@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
 
-from helmbench_hf.cli.content import Json, fail
-from helmbench_hf.cli.run import ours
-from helmbench_hf.cli.scores import read_scores
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
-    from rich.text import Text
-
-    from helmbench_hf.scoring.compare import Board, JudgeOrder, WeightStability
-    from helmbench_hf.scoring.items import Items
-    from helmbench_hf.scoring.scores import PairScore, Scores
-    from helmbench_hf.tasks.ledger import Panel
+from helmbench_hf.cli.shared import Json, put
+from helmbench_hf.content.load import default_benchmark
+from helmbench_hf.dataset.load import DatasetError
+from helmbench_hf.judging.grade import collect
+from helmbench_hf.report.numbers import DASH, figure, number, percent
+from helmbench_hf.report.text import plain
+from helmbench_hf.runs.folder import RunError, RunFolder, write_json
+from helmbench_hf.runs.journal import JournalError
+from helmbench_hf.scoring.compare import Board, JudgeOrder, WeightStability, board, judge_order, off_ranking, weight_stability
+from helmbench_hf.scoring.items import Items, items
+from helmbench_hf.scoring.run import pair_scores
+from helmbench_hf.scoring.scores import PairScore, Scores, read_scores
+from helmbench_hf.tasks.ledger import MAJORITY_OF, Panel, ScoringError
 
 MANY = 30
 """Comparisons above which the terminal shows only those that differ."""
@@ -55,91 +58,71 @@ def study(
     out: Annotated[Path | None, typer.Option("--out", help="Also write what --json prints to this file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Many runs on the same cells: ranks by a simultaneous test, the order under other weights and judges, item statistics."""
-    from helmbench_hf.report.text import plain
-    from helmbench_hf.runs.folder import write_json
+    """Rank many runs on the same cells by a simultaneous test, and show other weights, other judges and item statistics.
 
-    try:
-        found = _study(runs, concentration, draws)
-        written = dataclasses.asdict(found)
-        if out is not None:
-            write_json(out, written)
-    except ours() as error:
-        fail(plain(error, 1000))
+    Example: helmbench study runs/a runs/b runs/c
+    """
+    found = _study(runs, concentration, draws)
+    if out is not None:
+        write_json(out, dataclasses.asdict(found))
     if as_json:
-        typer.echo(json.dumps(written, indent=2))
+        put(found, (), as_json)
         return
-    from rich.console import Console
-
     console = Console()
-    for part in _shown(found):
-        console.print(part)
+    for block in _shown(found):
+        console.print(block)
 
 
 def _study(folders: Sequence[Path], concentration: float, draws: int) -> Study:
-    from helmbench_hf.scoring.compare import board, off_ranking, weight_stability
-    from helmbench_hf.scoring.items import items
-
     short = [folder.resolve().name for folder in folders]
     names = short if len(set(short)) == len(short) else [str(folder) for folder in folders]
-    runs = [read_scores(folder) for folder in folders]
+    runs = [read_scores(RunFolder(folder).scores) for folder in folders]
     standings = board(runs, names)
     # a run that is not ranked takes nothing away from what is said of the others
-    kept = [at for at, run in enumerate(runs) if not off_ranking(run)]
-    ranked = [runs[at] for at in kept]
-    judges, reason = _judges([folders[at] for at in kept], [names[at] for at in kept], ranked)
+    ranked = {name: (folder, run) for name, folder, run in zip(names, folders, runs, strict=True) if not off_ranking(run)}
+    judges, reason = _judges(ranked)
+    scores = [run for _, run in ranked.values()]
     return Study(
         names=tuple(names),
-        models=tuple(_model(folder) for folder in folders),
+        models=tuple(map(_model, folders)),
         board=standings,
-        weights=weight_stability(ranked, [names[at] for at in kept], concentration, draws),
+        weights=weight_stability(scores, list(ranked), concentration, draws),
         judges=judges,
         judges_reason=reason,
-        items=items(ranked) if ranked else None,
+        items=items(scores) if scores else None,
     )
 
 
 def _model(folder: Path) -> str:
     """The model's id, or nothing where the folder holds scores alone."""
-    from helmbench_hf.runs.folder import RunError, RunFolder
-
     try:
         return RunFolder(folder).manifest().model.id
     except RunError:
         return ""
 
 
-def _judges(folders: Sequence[Path], names: Sequence[str], runs: Sequence[Scores]) -> tuple[tuple[JudgeOrder, ...], str]:
+def _judges(ranked: Mapping[str, tuple[Path, Scores]]) -> tuple[tuple[JudgeOrder, ...], str]:
     """The order by each judge put first and by each panel, from the journals; or why there is none."""
-    from helmbench_hf.scoring.compare import judge_order
-    from helmbench_hf.tasks.ledger import MAJORITY_OF
-
-    if len(runs) < 2:
+    if len(ranked) < 2:
         return (), "fewer than two runs are ranked"
+    runs = [run for _, run in ranked.values()]
     ids = [judge.id for judge in runs[0].provenance.judges]
     if len(ids) < 2:
         return (), "fewer than two judges graded the runs"
     panels: tuple[Panel, ...] = ("majority", "worst") if len(ids) >= MAJORITY_OF else ("worst",)
     variants: list[tuple[str, Panel]] = [*((judge, "first") for judge in ids), *(("", panel) for panel in panels)]
     rescored = []
-    for folder, name, run in zip(folders, names, runs, strict=True):
+    for name, (folder, run) in ranked.items():
         try:
             rescored.append(_rescored(folder, variants, run))
-        except ours() as error:
+        except (DatasetError, JournalError, RunError, ScoringError) as error:
             return (), f"{name} cannot be scored again: {error}"
-    found = (
-        judge_order(runs, names, pairs, *variant) for variant, pairs in zip(variants, zip(*rescored, strict=True), strict=True)
-    )
-    return tuple(found), ""
+    by_variant = zip(variants, zip(*rescored, strict=True), strict=True)
+    return tuple(judge_order(runs, list(ranked), pairs, *variant) for variant, pairs in by_variant), ""
 
 
 def _rescored(folder: Path, variants: Sequence[tuple[str, Panel]], run: Scores) -> list[tuple[PairScore, ...]]:
     """The pairs of a run by each (first judge, panel), from its journals; nothing is written."""
-    from helmbench_hf.content.load import default_benchmark
-    from helmbench_hf.judging.grade import collect
-    from helmbench_hf.runs.folder import RunError, RunFolder
-    from helmbench_hf.scoring.run import pair_scores
-
     graded, draws = collect(RunFolder(folder)), RunFolder(folder).manifest().settings.draws
     listed = [judge.id for judge in run.provenance.judges]
     stale = RunError("its scores.json is older than its journals; score it again with `helmbench score`")
@@ -148,35 +131,32 @@ def _rescored(folder: Path, variants: Sequence[tuple[str, Panel]], run: Scores) 
     found = []
     for first, panel in variants:
         judges = sorted(graded.judges, key=lambda judge: judge.id != first) if first else graded.judges
-        rows = pair_scores(
-            graded.cases, graded.verdicts, benchmark=default_benchmark(), judges=judges, draws=draws, panel=panel
-        )  # fmt: skip
-        found.append(rows)
-        own = panel == run.provenance.panel and first in ("", listed[0])
-        if own and [row.value for row in rows] != [pair.value for pair in run.pairs]:
+        benchmark = default_benchmark()
+        rows = pair_scores(graded.cases, graded.verdicts, benchmark=benchmark, judges=judges, draws=draws, panel=panel)
+        as_scored = panel == run.provenance.panel and first in ("", listed[0])
+        if as_scored and [row.value for row in rows] != [pair.value for pair in run.pairs]:
             raise stale
+        found.append(rows)
     return found
 
 
 def _shown(found: Study) -> Iterator[RenderableType]:
-    board, models = found.board, dict(zip(found.names, found.models, strict=True))
-    yield _text(f"{len(found.names)} runs on {board.pairs} headline pairs; every two are compared on the pairs that both scored")
-    yield _board(board, models)
-    yield _text(board.rule)
-    for each in board.standings:
+    ranks, models = found.board, dict(zip(found.names, found.models, strict=True))
+    yield _text(f"{len(found.names)} runs on {ranks.pairs} headline pairs; every two are compared on the pairs that both scored")
+    yield _ranks(ranks, models)
+    yield _text(ranks.rule)
+    for each in ranks.standings:
         if each.rank is None:
             yield _text(f"{each.run} is off the ranking: {each.reason}.")
-    yield from _tests(board)
+    yield from _tests(ranks)
     yield from _weights(found.weights)
     yield from _orders(found)
     yield from _items(found.items)
 
 
-def _board(board: Board, models: Mapping[str, str]) -> Table:
-    from helmbench_hf.report.numbers import DASH, figure
-
+def _ranks(found: Board, models: Mapping[str, str]) -> Table:
     rows = []
-    for each in board.standings:
+    for each in found.standings:
         score = figure(each.score, digits=1)
         place = str(each.rank) if each.rank == each.last else f"{each.rank} to {each.last}"
         ranks = (DASH, DASH) if each.rank is None else (each.rank, place)
@@ -185,27 +165,23 @@ def _board(board: Board, models: Mapping[str, str]) -> Table:
     return _table("Ranks: runs of one rank are not ordered", heads, rows)
 
 
-def _tests(board: Board) -> Iterator[RenderableType]:
-    from helmbench_hf.report.numbers import DASH, number
-
-    differing = sum(test.differs is True for test in board.tests)
-    chosen = [test for test in board.tests if len(board.tests) <= MANY or test.differs]
+def _tests(found: Board) -> Iterator[RenderableType]:
+    differing = sum(test.differs is True for test in found.tests)
+    chosen = [test for test in found.tests if len(found.tests) <= MANY or test.differs]
     rows = []
     for test in chosen:
         value = DASH if test.value is None else number(100 * test.value, 1)
-        known = test.low is not None and test.high is not None
-        interval = f"{number(100 * (test.low or 0), 1)} to {number(100 * (test.high or 0), 1)}" if known else DASH
+        bounded = test.low is not None and test.high is not None
+        interval = f"{number(100 * (test.low or 0), 1)} to {number(100 * (test.high or 0), 1)}" if bounded else DASH
         word = {True: "yes", False: "no", None: f"not tested: {test.reason}"}[test.differs]
         rows.append((test.first, test.second, value, interval, test.n_pairs, test.n_meanings, word))
     heads = ("First", "Second", "Difference", "Joint 95%", "Pairs", "Messages", "Differs")
-    yield _table(f"Every two ranked runs: {differing} of {len(board.tests)} comparisons differ", heads, rows)
-    if len(chosen) < len(board.tests):
+    yield _table(f"Every two ranked runs: {differing} of {len(found.tests)} comparisons differ", heads, rows)
+    if len(chosen) < len(found.tests):
         yield _text("Only those that differ are shown; --json has all of them.")
 
 
 def _weights(found: WeightStability | None) -> Iterator[RenderableType]:
-    from helmbench_hf.report.numbers import DASH, number, percent
-
     if found is None:
         yield _text("Other weights: fewer than two runs are ranked.")
         return
@@ -221,8 +197,6 @@ def _weights(found: WeightStability | None) -> Iterator[RenderableType]:
 
 
 def _orders(found: Study) -> Iterator[RenderableType]:
-    from helmbench_hf.report.numbers import DASH, number
-
     if not found.judges:
         yield _text(f"Other judges: no order ({found.judges_reason}).")
         return
@@ -237,8 +211,6 @@ def _orders(found: Study) -> Iterator[RenderableType]:
 
 
 def _items(found: Items | None) -> Iterator[RenderableType]:
-    from helmbench_hf.report.numbers import DASH, number
-
     if found is None:
         yield _text("Items: no run is ranked.")
         return
@@ -255,9 +227,6 @@ def _items(found: Items | None) -> Iterator[RenderableType]:
 
 
 def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     table = Table(box=SIMPLE_HEAD, pad_edge=False, title=_text(title), title_justify="left")
     for head in heads:
         table.add_column(_text(head), overflow="fold")
@@ -268,8 +237,4 @@ def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[object]]) -
 
 def _text(text: object) -> Text:
     """A name may hold anything: it enters as text without markup or control characters."""
-    from rich.text import Text
-
-    from helmbench_hf.report.text import plain
-
     return Text(plain(text, 1000))

@@ -20,9 +20,10 @@ from helmbench_hf.scoring.intervals import CONFIDENCE
 from helmbench_hf.scoring.scores import Estimate, Group, Scores
 
 SCHEMA_VERSION = "0.3.0"
+VERSIONS = ("benchmark_version", "criteria_version", "scoring_version", "rubric_version", "content_sha256", "cases_sha256")
+"""Of what a score is made from, as its provenance names it."""
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 """Of who ran the evaluation to who made the model."""
-RELATIONSHIPS: tuple[Relationship, ...] = ("first_party", "third_party", "collaborative", "other")
 NAMESPACE = uuid.UUID("6d1f0f2e-6f5c-5a0b-9d0e-6a5b1c0c7a11")
 """Of the names of our records: one run has one name, whoever exports it and however often."""
 
@@ -37,6 +38,8 @@ def record(made: Submission, organization: str, relationship: Relationship = "th
     if not results:
         raise RunError("this run has no score that could be exported: no behavior has a verdict on both halves of its pairs")
     exported = str(timegm(strptime(manifest.submission.exported, "%Y-%m-%dT%H:%M:%SZ")))
+    versions = {name: value for name in VERSIONS if (value := str(getattr(scores.provenance, name)))}
+    engine = {"name": manifest.engine.name, "version": manifest.engine.version}
     return {
         "schema_version": SCHEMA_VERSION,
         "evaluation_id": f"helmbench-{manifest.dataset.design}/{manifest.model.id.replace('/', '_')}/{exported}",
@@ -49,8 +52,8 @@ def record(made: Submission, organization: str, relationship: Relationship = "th
             "evaluator_relationship": relationship,
             "additional_details": {"run_id": manifest.run_id},
         },
-        "eval_library": {"name": "helmbench", "version": manifest.helmbench, "additional_details": _versions(scores)},
-        "model_info": _model(manifest),
+        "eval_library": {"name": "helmbench", "version": manifest.helmbench, "additional_details": versions},
+        "model_info": {**_identity(manifest.model), "inference_engine": engine},
         "evaluation_results": results,
     }
 
@@ -73,15 +76,18 @@ def write(made: Submission, folder: Path, organization: str, relationship: Relat
 
 def _groups(scores: Scores) -> Iterator[tuple[str, str, Group]]:
     """(name, description, group) of every score that has a value."""
-    listed = [("overall", scores.headline.overall), *(("pillar", each) for each in scores.pillars)]
-    listed += [("behavior", each) for each in scores.behaviors]
-    for kind, group in listed:
-        if group.score.value is not None:
-            yield kind if kind == "overall" else f"{group.code} {group.slug}", f"{kind}: {group.title}", group
+    overall = scores.headline.overall
+    if overall.score.value is not None:
+        yield "overall", f"overall: {overall.title}", overall
+    for kind, groups in (("pillar", scores.pillars), ("behavior", scores.behaviors)):
+        for group in groups:
+            if group.score.value is not None:
+                yield f"{group.code} {group.slug}", f"{kind}: {group.title}", group
 
 
 def _result(made: Submission, name: str, description: str, group: Group) -> dict[str, Any]:
     manifest, score, headline = made.manifest, group.score, made.scores.headline
+    settings = manifest.settings.model_dump()
     details = {
         "n_pairs": score.n_pairs,
         "n_messages": score.n_meanings,
@@ -103,7 +109,10 @@ def _result(made: Submission, name: str, description: str, group: Group) -> dict
             "details": {key: str(value) for key, value in details.items()},
             "uncertainty": _uncertainty(score),
         },
-        "generation_config": _generation(manifest),
+        "generation_config": {
+            "generation_args": {name: settings[name] for name in ("temperature", "top_p", "top_k")},
+            "additional_details": {name: str(value) for name, value in sorted(settings.items())},
+        },
     }
 
 
@@ -150,23 +159,9 @@ def _uncertainty(score: Estimate) -> dict[str, Any]:
 def _source(manifest: Manifest) -> dict[str, Any]:
     dataset = manifest.dataset
     details = {name: getattr(dataset, name) for name in ("design", "version", "scoring_version", "content_sha256")}
-    named: dict[str, Any] = {"dataset_name": dataset.name, "additional_details": details}
     repo, _, commit = dataset.source.partition("@")
-    if commit:
-        details["sha"] = commit
-        return {**named, "source_type": "hf_dataset", "hf_repo": repo}
-    return {**named, "source_type": "other"}
-
-
-def _generation(manifest: Manifest) -> dict[str, Any]:
-    settings = manifest.settings.model_dump()
-    sampling = {name: settings[name] for name in ("temperature", "top_p", "top_k")}
-    return {"generation_args": sampling, "additional_details": {name: str(value) for name, value in sorted(settings.items())}}
-
-
-def _model(manifest: Manifest) -> dict[str, Any]:
-    engine = {"name": manifest.engine.name, "version": manifest.engine.version}
-    return {**_identity(manifest.model), "inference_engine": engine}
+    kind = {"source_type": "hf_dataset", "hf_repo": repo} if commit else {"source_type": "other"}
+    return {"dataset_name": dataset.name, "additional_details": details | ({"sha": commit} if commit else {}), **kind}
 
 
 def _identity(model: Model) -> dict[str, Any]:
@@ -188,8 +183,3 @@ def _identity(model: Model) -> dict[str, Any]:
 def _judge(judge: Judge) -> dict[str, Any]:
     details = {"id": judge.id, "family": judge.family, "mode": judge.mode, "orders": str(judge.orders)}
     return {"model_info": _identity(judge.model), "temperature": 0.0, "additional_details": details}
-
-
-def _versions(scores: Scores) -> dict[str, str]:
-    names = ("benchmark_version", "criteria_version", "scoring_version", "rubric_version", "content_sha256", "cases_sha256")
-    return {name: value for name in names if (value := str(getattr(scores.provenance, name)))}

@@ -65,16 +65,16 @@ def _notes(made: Submission, task: str, score: Estimate) -> str:
     """What a reader of one number must know beside it."""
     manifest = made.manifest
     judges = ", ".join(judge.id for judge in made.judges) or "none"
-    parts = [f"HELMbench v{manifest.dataset.version}, n={score.n_pairs} pairs"]
+    facts = [f"HELMbench v{manifest.dataset.version}, n={score.n_pairs} pairs"]
     if task == "overall":
-        parts.append(f"{100 * (score.value or 0.0):.1f} before clipping at 0 and capping at a breached floor")
+        facts.append(f"{100 * (score.value or 0.0):.1f} before clipping at 0 and capping at a breached floor")
     if score.low is not None and score.high is not None:
-        parts.append(f"95% interval {100 * score.low:.1f} to {100 * score.high:.1f}")
-    parts.append(f"judges: {judges}, panel {manifest.submission.panel}")
+        facts.append(f"95% interval {100 * score.low:.1f} to {100 * score.high:.1f}")
+    facts.append(f"judges: {judges}, panel {manifest.submission.panel}")
     if task == "overall":
-        parts.append(f"floors breached: {', '.join(made.scores.headline.breached) or 'none'}")
-    parts.append(f"commit {manifest.model.commit[:12]}, run {manifest.run_id}")
-    return "; ".join(parts)
+        facts.append(f"floors breached: {', '.join(made.scores.headline.breached) or 'none'}")
+    facts.append(f"commit {manifest.model.commit[:12]}, run {manifest.run_id}")
+    return "; ".join(facts)
 
 
 def eval_yaml(benchmark: Benchmark) -> str:

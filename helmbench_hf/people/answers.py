@@ -9,10 +9,13 @@ import csv
 import io
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from helmbench_hf.people.fields import FREE, fields_of, misfit, written
 from helmbench_hf.people.forms import COLUMNS, CONSENT
@@ -21,25 +24,34 @@ from helmbench_hf.records import Case
 
 LARGEST = 20_000_000
 """Bytes of one file."""
-_FILE_KEYS = {"format", "study", "person", "consent", "items", "skipped"}
 _STALE = "use the file that the form saved, as it is."
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class Item(BaseModel):
+    """What was given to one item at each turn: the text that the form made, or the cells of a table by field."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    id: str
+    turns: list[str | dict[str, str]]
+
+
+class Sheet(BaseModel):
     """One person's file, not yet held against the plan."""
 
-    path: Path
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    format: int
     study: Study
     person: str
-    items: Sequence[tuple[str, Sequence[Any]]]
-    """Item and what was given at each turn: the text that the form made, or from a table the cells of each field by name."""
-    skipped: tuple[str, ...]
+    consent: bool
+    items: list[Item]
+    skipped: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One person's whole answers, by case, as a model would have written them."""
+    """One person's answers, by case, as a model would have written them."""
 
     person: str
     asked: tuple[Case, ...]
@@ -50,6 +62,15 @@ class Given:
     skipped: int
 
 
+@contextmanager
+def about(path: Path) -> Iterator[None]:
+    """Name the file in every PeopleError."""
+    try:
+        yield
+    except PeopleError as error:
+        raise PeopleError(f"{path}: {error}") from error
+
+
 def read_sheet(path: Path) -> Sheet:
     """Read one file, `.json` or `.csv`. Raises PeopleError where it is neither, or its person did not consent."""
     try:
@@ -57,36 +78,20 @@ def read_sheet(path: Path) -> Sheet:
             raise PeopleError(f"it is larger than {LARGEST:,} bytes; {_STALE}")
         text = path.read_text(encoding="utf-8-sig")
         row = _table(text) if path.suffix.lower() == ".csv" else json.loads(text)
+        if isinstance(row, dict) and row.get("format", FORMAT) != FORMAT:
+            raise PeopleError(
+                f"it has format {str(row['format'])[:20]}, this helmbench reads {FORMAT}; use the one that made it."
+            )
+        sheet = Sheet.model_validate(row)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))[:80] or "the file"
+        raise PeopleError(f"it is no file of answers ({place}: {first['msg']}); {_STALE}") from error
     except (OSError, ValueError, RecursionError, csv.Error) as error:
-        raise PeopleError(f"{path} cannot be read as JSON or CSV ({str(error)[:200]}); hand in what the form saved.") from error
-    except PeopleError as error:
-        raise PeopleError(f"{path}: {error}") from error
-    try:
-        return _sheet(path, row)
-    except PeopleError as error:
-        raise PeopleError(f"{path}: {error}") from error
-
-
-def _sheet(path: Path, row: object) -> Sheet:
-    if not isinstance(row, dict) or set(row) != _FILE_KEYS:
-        raise PeopleError(f"it is no file of answers; {_STALE}")
-    if row["format"] != FORMAT:
-        raise PeopleError(
-            f"it has format {str(row['format'])[:20]}, this helmbench reads {FORMAT}; use the helmbench that made it."
-        )
-    study, items, skipped = Study.of(row["study"]), row["items"], row["skipped"]
-    if row["consent"] is not True:
+        raise PeopleError(f"it cannot be read as JSON or CSV ({str(error)[:200]}); hand in what the form saved.") from error
+    if not sheet.consent:
         raise PeopleError("its person did not consent, so it is not used.")
-    sound = isinstance(items, list) and all(_is_item(each) for each in items) and isinstance(row["person"], str)
-    if not sound or not isinstance(skipped, list) or not all(isinstance(each, str) for each in skipped):
-        raise PeopleError(f"its items are not of the form that is saved; {_STALE}")
-    return Sheet(path, study, row["person"], [(each["id"], each["turns"]) for each in items], tuple(skipped))
-
-
-def _is_item(row: object) -> bool:
-    if not isinstance(row, dict) or set(row) != {"id", "turns"} or not isinstance(row["id"], str):
-        return False
-    return isinstance(row["turns"], list) and all(isinstance(turn, str | dict) for turn in row["turns"])
+    return sheet
 
 
 def _table(text: str) -> dict[str, Any]:
@@ -122,21 +127,24 @@ def held(sheet: Sheet, plan: Plan) -> Given:
     """Hold a file to the plan. Raises PeopleError where it answers what its person was not asked, twice, or unreadably."""
     asked = plan.people.get(sheet.person)
     if asked is None:
-        raise PeopleError(f"{sheet.path}: the study has no person {sheet.person[:40]!r}; {_STALE}")
-    known = {plan.item(sheet.person, case): case for case in asked}
+        raise PeopleError(f"the study has no person {sheet.person[:40]!r}; {_STALE}")
+    cases = {plan.item(sheet.person, case): case for case in asked}
     seen: set[str] = set()
-    for item in [*(item for item, _ in sheet.items), *sheet.skipped]:
-        if item not in known:
-            raise PeopleError(f"{sheet.path}: {sheet.person} was not asked {item[:40]!r}; {_STALE}")
+    for item in [*(item.id for item in sheet.items), *sheet.skipped]:
+        if item not in cases:
+            raise PeopleError(f"{sheet.person} was not asked {item[:40]!r}; {_STALE}")
         if item in seen:
-            raise PeopleError(f"{sheet.path}: item {item} stands there twice; keep one of them.")
+            raise PeopleError(f"it has item {item} twice; keep one of them.")
         seen.add(item)
     texts, unfinished = {}, 0
-    for item, turns in sheet.items:
-        case = known[item]
-        if len(turns) > len(case.turns):
-            raise PeopleError(f"{sheet.path}: item {item} has {len(turns)} answers to {len(case.turns)} messages; {_STALE}")
-        found = tuple(_text(sheet.path, item, case, turn) for turn in turns)
+    for given in sheet.items:
+        case = cases[given.id]
+        if len(given.turns) > len(case.turns):
+            raise PeopleError(f"item {given.id} has {len(given.turns)} answers to {len(case.turns)} messages; {_STALE}")
+        try:
+            found = tuple(_text(case, turn) for turn in given.turns)
+        except (ValueError, RecursionError, PeopleError) as error:
+            raise PeopleError(f"the answer to item {given.id} cannot be used ({str(error)[:200]}); correct it.") from error
         if len(found) < len(case.turns):
             unfinished += 1
         else:
@@ -144,22 +152,21 @@ def held(sheet: Sheet, plan: Plan) -> Given:
     return Given(sheet.person, asked, texts, unfinished, len(sheet.skipped))
 
 
-def _text(path: Path, item: str, case: Case, given: str | Mapping[str, str]) -> str:
+def _text(case: Case, given: str | Mapping[str, str]) -> str:
     """An answer as a model writes it: JSON where the case asks for it, else the text."""
-    schemas = fields_of(case)
-    try:
-        if isinstance(given, str):
-            value = {FREE: given} if case.response_schema is None else json.loads(given)
-        elif set(given) != set(schemas):
-            raise PeopleError(f"its fields are not {', '.join(schemas)}")
-        else:
-            value = {name: written(schema, given[name]) for name, schema in schemas.items()}
-        why = misfit({"type": "object", "properties": schemas}, value)
-    except (ValueError, RecursionError, PeopleError) as error:
-        raise PeopleError(f"{path}: the answer to item {item} cannot be read ({str(error)[:200]}); correct it.") from error
-    said = value.get(FREE if case.response_schema is None else "reply", "-") if why is None else "-"
-    if not str(said).strip():
-        why = "it is empty; an item that is not answered is skipped"
-    if why is not None:
-        raise PeopleError(f"{path}: the answer to item {item} does not fit ({why}); correct it.")
-    return str(value[FREE]) if case.response_schema is None else json.dumps(value, ensure_ascii=False)
+    schemas, free = fields_of(case), case.response_schema is None
+    if isinstance(given, str):
+        value = {FREE: given} if free else json.loads(given, parse_constant=_no_number)
+    elif set(given) != set(schemas):
+        raise PeopleError(f"its fields are not {', '.join(schemas)}")
+    else:
+        value = {name: written(schema, given[name]) for name, schema in schemas.items()}
+    if (why := misfit(case, value)) is not None:
+        raise PeopleError(f"it does not fit: {why}")
+    if not str(value.get(FREE if free else "reply", "-")).strip():
+        raise PeopleError("it is empty; an item that is not answered is skipped")
+    return str(value[FREE]) if free else json.dumps(value, ensure_ascii=False)
+
+
+def _no_number(text: str) -> float:
+    raise PeopleError(f"{text} is no number")

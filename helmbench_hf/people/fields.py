@@ -1,6 +1,6 @@
 """An answer's fields on paper: a JSON schema of the cases as lines of a table, and what was written there as JSON.
 
-A list stands one entry a line; a row's cells stand between bars, in the order of the schema.
+A list has one entry a line; the cells of a row are separated by bars, in the order of the schema.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ import json
 import math
 from collections.abc import Mapping
 from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
 
 from helmbench_hf.people.plan import PeopleError
 from helmbench_hf.records import Case
@@ -66,30 +69,17 @@ def written(schema: Schema, text: str) -> Any:
             return text
         case kind:
             try:
-                return int(text) if kind == "integer" or text.lstrip("-").isdecimal() else float(text)
+                number = int(text) if kind == "integer" or text.lstrip("-").isdecimal() else float(text)
             except ValueError:
-                raise PeopleError(f"{text[:40]!r} is not {how(schema)}") from None
+                number = math.nan
+            if not math.isfinite(number):
+                raise PeopleError(f"{text[:40]!r} is not {how(schema)}")
+            return number
 
 
-def misfit(schema: Schema, value: Any, place: str = "the answer") -> str | None:
-    """Why a value does not fit a schema of the cases; None where it fits."""
-    if "enum" in schema:
-        return None if value in schema["enum"] else f"{place} is not {how(schema)}"
-    match schema["type"]:
-        case "object":
-            if not isinstance(value, dict) or set(value) != set(schema["properties"]):
-                return f"{place} does not have exactly the fields {', '.join(schema['properties'])}"
-            inner = [misfit(each, value[name], name) for name, each in schema["properties"].items()]
-        case "array":
-            if not isinstance(value, list) or len(value) > schema["maxItems"]:
-                return f"{place} is not a list of at most {schema['maxItems']} entries"
-            inner = [misfit(schema["items"], each, place) for each in value]
-        case "string":
-            fits = isinstance(value, str) and len(value) <= schema["maxLength"]
-            return None if fits else f"{place} is not {how(schema)}"
-        case kind:
-            known = (int,) if kind == "integer" else (int, float)
-            fits = isinstance(value, known) and not isinstance(value, bool) and math.isfinite(value)
-            fits = fits and schema.get("minimum", value) <= value <= schema.get("maximum", value)
-            return None if fits else f"{place} is not {how(schema)} within its bounds"
-    return next((why for why in inner if why), None)
+def misfit(case: Case, value: Any) -> str | None:
+    """Why a value does not fit the fields of a case; None where it fits."""
+    properties = fields_of(case)
+    schema = {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+    error = best_match(Draft202012Validator(schema).iter_errors(value))
+    return None if error is None else str(error.message)[:200]

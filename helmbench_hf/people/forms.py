@@ -9,9 +9,11 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.people import helplines
@@ -34,6 +36,7 @@ TASK = (
     "wrote. Answer as you would want it to answer. Some jobs ask for JSON: fill in the fields, the form writes the JSON. Work "
     "alone, without help from an AI model or from other people."
 )
+TEMPLATES = Environment(loader=PackageLoader("helmbench_hf.people"), autoescape=True, undefined=StrictUndefined)
 COLUMNS = ("item", "turn", "job", "message", "field", "how", "answer")
 CONSENT = "consent"
 
@@ -53,21 +56,21 @@ def write_forms(plan: Plan, benchmark: Benchmark, folder: Path) -> list[Path]:
     with replacing(folder / "helplines.txt") as file:
         file.write(helplines.as_text(found))
     listed = {person: [case.code for case in cases] for person, cases in plan.people.items()}
-    write_json(folder / "plan.json", {"format": FORMAT, "study": asdict(plan.study), "people": listed})
+    write_json(folder / "plan.json", {"format": FORMAT, "study": plan.study.model_dump(), "people": listed})
     return paths
+
+
+def source(name: str) -> str:
+    """The text of a style or a script."""
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
 def page(plan: Plan, person: str, cases: tuple[Case, ...], countries: list[helplines.Country]) -> str:
     """One person's form."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    environment = Environment(loader=PackageLoader("helmbench_hf.people"), autoescape=True, undefined=StrictUndefined)
-    assert environment.loader is not None
-    css, js = (environment.loader.get_source(environment, name)[0] for name in ("people.css", "form.js"))
+    css, js = (source(name) for name in ("people.css", "form.js"))
     data = {
         "format": FORMAT,
-        "study": asdict(plan.study),
+        "study": plan.study.model_dump(),
         "study_id": plan.study.id,
         "person": person,
         "break_after": BREAK_AFTER,
@@ -75,7 +78,7 @@ def page(plan: Plan, person: str, cases: tuple[Case, ...], countries: list[helpl
         "countries": countries,
         "directory": helplines.DIRECTORY,
     }
-    return environment.get_template("form.html.j2").render(
+    return TEMPLATES.get_template("form.html.j2").render(
         css=Markup(css),  # ours, and hashed in the policy
         js=Markup(js),
         policy=content_policy(css, js),
@@ -97,8 +100,8 @@ def _item(case: Case) -> dict[str, Any]:
 
 def _table(plan: Plan, person: str, cases: tuple[Case, ...]) -> Iterator[tuple[object, ...]]:
     """The same as rows; the first asks for consent and carries what the import needs."""
-    head = json.dumps({"format": FORMAT, "study": asdict(plan.study), "person": person})
-    lead = f"{NOTICE} Helplines stand in helplines.txt. {TASK} Read one row after the other. To skip an item, leave it empty."
+    head = json.dumps({"format": FORMAT, "study": plan.study.model_dump(), "person": person})
+    lead = f"{NOTICE} Helplines are in helplines.txt. {TASK} Read one row after the other. To skip an item, leave it empty."
     yield CONSENT, "", head, lead, CONSENT, "write yes to take part", ""
     for case in cases:
         for turn, message in enumerate(case.turns, 1):

@@ -3,53 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypedDict
+from typing import Any
 
-from helmbench_hf.content.schema import CountryFile
+from helmbench_hf.content.schema import CountryFile, Service
 
 DIRECTORY = "findahelpline.com lists services by country."
 KINDS = ("crisis_line", "emergency", "directory")
-
-
-class Line(TypedDict):
-    """One service as it is shown."""
-
-    name: str
-    reach: str
-    hours: str
-    audience: str
-    source: str
-    checked: str
-    """ISO date."""
-
-
-class Country(TypedDict):
-    """The services of one country."""
-
-    code: str
-    name: str
-    lines: list[Line]
+Country = dict[str, Any]
+"""`code`, `name` and its `lines`: dictionaries of texts."""
 
 
 def countries(registry: Mapping[str, CountryFile]) -> list[Country]:
     """Every country by name, its live services, those who listen first."""
-    found = [Country(code=file.country, name=file.name, lines=list(_lines(file))) for file in registry.values()]
-    return sorted(found, key=lambda country: country["name"])
+    found = []
+    for file in sorted(registry.values(), key=lambda file: file.name):
+        live = [service for service in file.services if service.status == "active" and service.kind in KINDS]
+        lines = [_line(service) for service in sorted(live, key=lambda service: KINDS.index(service.kind))]
+        found.append({"code": file.country, "name": file.name, "lines": lines})
+    return found
 
 
-def _lines(file: CountryFile) -> Iterable[Line]:
-    for kind in KINDS:
-        for service in file.services:
-            if service.kind == kind and service.status == "active":
-                reach = [f"{channel.kind} {channel.printed}" for channel in service.channels]
-                yield Line(
-                    name=service.name,
-                    reach="; ".join([*reach, *([service.url] if service.url else [])]),
-                    hours=service.hours,
-                    audience="" if service.audience == "everyone" else service.audience,
-                    source=service.source,
-                    checked=service.checked.isoformat(),
-                )
+def _line(service: Service) -> dict[str, str]:
+    reach = [f"{channel.kind} {channel.printed}" for channel in service.channels]
+    return {
+        "name": service.name,
+        "reach": "; ".join([*reach, *([service.url] if service.url else [])]),
+        "hours": service.hours,
+        "audience": "" if service.audience == "everyone" else service.audience,
+        "source": service.source,
+        "checked": service.checked.isoformat(),
+    }
 
 
 def as_text(found: Iterable[Country]) -> str:

@@ -16,7 +16,7 @@ from helmbench_hf import __version__
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.load import CaseSet
 from helmbench_hf.hashing import digest
-from helmbench_hf.people.answers import Given, held, read_sheet
+from helmbench_hf.people.answers import Given, about, held, read_sheet
 from helmbench_hf.people.plan import PeopleError, Plan, Study, plan
 from helmbench_hf.records import Completion
 from helmbench_hf.runs.folder import RunError, RunFolder
@@ -49,7 +49,10 @@ def study_in(files: Sequence[Path]) -> Study:
     """The study that all files belong to; tells which cases to load. Raises PeopleError where they differ."""
     if not files:
         raise PeopleError("There is no file of answers; name what people handed in.")
-    studies = {path: read_sheet(path).study for path in files}
+    studies = {}
+    for path in files:
+        with about(path):
+            studies[path] = read_sheet(path).study
     first = studies[files[0]]
     for path, study in studies.items():
         if study != first:
@@ -62,15 +65,15 @@ def study_in(files: Sequence[Path]) -> Study:
 def take(files: Sequence[Path], folder: RunFolder, loaded: CaseSet, benchmark: Benchmark) -> Intake:
     """Journal the answers of all files into a new run folder.
 
-    Raises PeopleError for a file of another version or study, a person or item that stands twice, and what nobody was asked;
+    Raises PeopleError for a file of another version or study, a person or item that comes twice, and what nobody was asked;
     RunError where the folder holds a run. Nothing is written before every file was read.
     """
-    study = study_in(files)
-    try:
+    study, given = study_in(files), []
+    with about(files[0]):
         drawn = plan(study, loaded, benchmark)
-    except PeopleError as error:
-        raise PeopleError(f"{files[0]}: {error}") from error
-    given = [held(read_sheet(path), drawn) for path in files]
+    for path in files:
+        with about(path):
+            given.append(held(read_sheet(path), drawn))
     twice = [person for person, times in Counter(each.person for each in given).items() if times > 1]
     if twice:
         raise PeopleError(f"{', '.join(twice)} handed in two files; keep one of each person.")
@@ -102,7 +105,7 @@ def _counted(given: Sequence[Given]) -> Intake:
 
 
 def _write(folder: RunFolder, drawn: Plan, given: Sequence[Given], found: Intake, loaded: CaseSet) -> None:
-    """Manifest, then journal. A case's draws stand in the order of the people's random codes."""
+    """Write the manifest, then the journal; a case's draws are in the order of the people's random codes."""
     asked = {case.code for each in given for case in each.asked}
     codes = [case.code for case in loaded.cases if case.code in asked]
     who = sorted(given, key=lambda each: each.person)
@@ -119,7 +122,7 @@ def _write(folder: RunFolder, drawn: Plan, given: Sequence[Given], found: Intake
             "settings": {"draws": found.draws},
             "engine_label": ENGINE,
             "people": {
-                "study": asdict(drawn.study),
+                "study": drawn.study.model_dump(),
                 "id": drawn.study.id,
                 **asdict(found),
                 "by_person": {

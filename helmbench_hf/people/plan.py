@@ -1,7 +1,7 @@
 """Who answers what: an incomplete block design with equal replication, drawn from a seed.
 
-Every chosen case is answered by the same number of people, and people's loads differ by one case at most. A family is all
-that shares a pair or a meaning: twins, their open twins, register copies. Nobody gets two cases of one family, so nobody
+Every chosen case is answered by the same number of people, and people's numbers of cases differ by one at most. A family is
+all that shares a pair or a meaning: twins, their open twins, register copies. Nobody gets two cases of one family, so nobody
 compares twins or is told by the open question what the hidden one was about. The plan is a function of its study alone: the
 import draws it again and holds every file to it.
 """
@@ -11,7 +11,9 @@ from __future__ import annotations
 import random
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.load import CaseSet, select
@@ -19,52 +21,36 @@ from helmbench_hf.hashing import digest
 from helmbench_hf.records import Case
 from helmbench_hf.runs.folder import RunError
 from helmbench_hf.tasks.expand import first_condition
+from helmbench_hf.tasks.kinds import task_of
 
 FORMAT = 1
 """Of forms and answer files."""
 MOST = 10_000
-"""Cases a person, and half of the people of a study; what says more was not exported."""
-DIRECT = ("open_twin", "label")
-"""Modes that ask outright what the others leave unasked."""
+"""Cases per person, and half of the people of a study."""
 
 
 class PeopleError(RunError):
     """A study cannot be planned, or a file of answers cannot be used. The message is a sentence."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Study:
+class Study(BaseModel):
     """All that decides who answers what."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     design: str
     version: str
     content_sha256: str
     only: str | None
-    people: int
-    per_person: int
-    per_case: int
+    people: int = Field(ge=2, le=2 * MOST)
+    per_person: int = Field(ge=1, le=MOST)
+    per_case: int = Field(ge=1, le=MOST)
     seed: int
 
     @property
     def id(self) -> str:
         """12 hex digits over all fields."""
-        return digest({"format": FORMAT, **asdict(self)})[:12]
-
-    @staticmethod
-    def of(row: object) -> Study:
-        """Read the fields back. Raises PeopleError where they are not a study's."""
-        kinds = {name: int if name in ("people", "per_person", "per_case", "seed") else str for name in Study.__slots__}
-        if not isinstance(row, dict) or set(row) != set(kinds):
-            raise PeopleError("it does not name its study; use the file that the form saved, as it is.")
-        for name, kind in kinds.items():
-            if type(row[name]) is not kind and not (name == "only" and row[name] is None):
-                raise PeopleError(
-                    f"its study has the {name} {str(row[name])[:40]!r}; use the file that the form saved, as it is."
-                )
-        found = Study(**row)
-        if not (1 <= found.per_case <= found.people // 2 <= MOST and 1 <= found.per_person <= MOST):
-            raise PeopleError(f"its study has {found.people} people, which no export makes; use the file that the form saved.")
-        return found
+        return digest({"format": FORMAT, **self.model_dump()})[:12]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,23 +84,17 @@ def study_of(loaded: CaseSet, *, people: int, per_person: int, seed: int, per_ca
             f"{spread} answers per case need {2 * spread} people or more, because twins go to different people; "
             f"give --people {2 * spread}, or a smaller --per-case."
         )
-    identity = loaded.identity
-    return Study(
-        design=identity.design,
-        version=identity.version,
-        content_sha256=identity.content_sha256,
-        only=only,
-        people=people,
-        per_person=per_person,
-        per_case=spread,
-        seed=seed,
-    )
+    return Study(**_content(loaded), only=only, people=people, per_person=per_person, per_case=spread, seed=seed)
+
+
+def _content(loaded: CaseSet) -> dict[str, str]:
+    return {name: getattr(loaded.identity, name) for name in ("design", "version", "content_sha256")}
 
 
 def plan(study: Study, loaded: CaseSet, benchmark: Benchmark) -> Plan:
     """Draw the plan. Raises PeopleError where the cases are not the study's, or too few for so many answers."""
     identity = loaded.identity
-    if (study.design, study.version, study.content_sha256) != (identity.design, identity.version, identity.content_sha256):
+    if study.model_dump(include=set(_content(loaded))) != _content(loaded):
         raise PeopleError(
             f"it belongs to version {study.version} of the design {study.design} (content {study.content_sha256[:12]}), and this "
             f"is version {identity.version} (content {identity.content_sha256[:12]}); use the helmbench that made the forms."
@@ -125,7 +105,7 @@ def plan(study: Study, loaded: CaseSet, benchmark: Benchmark) -> Plan:
     chosen = _chosen(cases, family, study, benchmark, dice)
     if not chosen:
         raise PeopleError(
-            f"{study.people} people with {study.per_person} cases each answer no whole pair {study.per_case} times; give more."
+            f"{study.people} people with {study.per_person} cases each cannot answer any pair {study.per_case} times; give more."
         )
     loads = _dealt(chosen, family, study, dice)
     codes = [digest(["person", study.id, number])[:8].upper() for number in range(study.people)]
@@ -186,7 +166,7 @@ def _by_use(pairs: list[list[Case]], benchmark: Benchmark, dice: random.Random) 
 
     def rank(pair: list[Case]) -> int:
         case = pair[0]
-        scored = {each.gold for each in pair} in ({"flag", "leave"}, {"none"}) or case.mode == "label"
+        scored = {each.gold for each in pair} in ({"flag", "leave"}, {"none"}) or task_of(case).kind == "label"
         return 2 * (not scored) + (case.condition != headline.get(case.scenario, "C1") or case.safety_level == "explicit")
 
     dice.shuffle(pairs)
@@ -194,7 +174,7 @@ def _by_use(pairs: list[list[Case]], benchmark: Benchmark, dice: random.Random) 
 
 
 def _dealt(chosen: Sequence[Case], family: Mapping[str, str], study: Study, dice: random.Random) -> list[list[Case]]:
-    """Give each family to the people with the shortest lists, each a case of their own; so lengths differ by one at most."""
+    """Give each family to the people with the shortest lists, one case each, so that lengths differ by one at most."""
     families: dict[str, list[Case]] = defaultdict(list)
     for case in chosen:
         families[family[case.code]] += [case] * study.per_case
@@ -212,4 +192,4 @@ def _dealt(chosen: Sequence[Case], family: Mapping[str, str], study: Study, dice
 def _ordered(load: list[Case], dice: random.Random) -> tuple[Case, ...]:
     """Random order, but what asks outright comes last: it teaches what is looked for."""
     dice.shuffle(load)
-    return tuple(sorted(load, key=lambda case: case.mode in DIRECT))
+    return tuple(sorted(load, key=lambda case: task_of(case).asks_outright))

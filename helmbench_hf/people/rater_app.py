@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable
-from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from helmbench_hf.judging import rubric
 from helmbench_hf.people import helplines
-from helmbench_hf.people.forms import NOTICE
+from helmbench_hf.people.forms import NOTICE, TEMPLATES, source
 from helmbench_hf.people.plan import PeopleError
 from helmbench_hf.people.rating import Ratings, Task
 from helmbench_hf.report.text import visible
@@ -36,19 +35,8 @@ class Pages:
 
     def __init__(self, ratings: Ratings) -> None:
         self.ratings = ratings
+        self.css = source("people.css")
         self._countries = helplines.countries(ratings.benchmark.countries)
-
-    @cached_property
-    def _environment(self) -> Any:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-
-        return Environment(loader=PackageLoader("helmbench_hf.people"), autoescape=True, undefined=StrictUndefined)
-
-    @cached_property
-    def css(self) -> str:
-        """The style of every page."""
-        found: str = self._environment.loader.get_source(self._environment, "people.css")[0]
-        return found
 
     def rater(self, code: str, query: dict[str, str]) -> str:
         """The page that a rater sees next."""
@@ -108,8 +96,7 @@ class Pages:
         )
 
     def _render(self, name: str, **values: Any) -> str:
-        page: str = self._environment.get_template(name).render(style=STYLE, **values)
-        return page
+        return TEMPLATES.get_template(name).render(style=STYLE, **values)
 
 
 def serve(ratings: Ratings, port: int, ready: Callable[[ThreadingHTTPServer], None]) -> None:
@@ -192,12 +179,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _who(self) -> str | None:
         """The rater of the link, an empty name for the coordinator; None where it was refused."""
         if self.headers.get("Host") not in self._names():
-            self._answer(403, "This server answers to its own address alone.")
+            self._answer(403, "This server answers only to its address.")
             return None
         secret = urlsplit(self.path).path.strip("/").encode()
         rated = self.shown.ratings.rated
-        for known, code in ((rated.coordinator, ""), *rated.links.items()):
-            if hmac.compare_digest(known.encode(), secret):
+        for link, code in ((rated.coordinator, ""), *rated.links.items()):
+            if hmac.compare_digest(link.encode(), secret):
                 return code
         self._answer(404, "There is nothing here. Use the whole link that the coordinator gave you.")
         return None

@@ -38,7 +38,7 @@ from helmbench_hf.tasks.ledger import Ledger
 
 FORMAT = 1
 BLOCK = 20
-"""Tasks that all raters do in the same stretch, each in an order of its own: so their work overlaps early."""
+"""Tasks that all raters do in the same stretch, each in a different order, so that their work overlaps early."""
 CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,19}")
 COLUMNS = ("rater", "reply_code", "criterion", "verdict")
 
@@ -85,7 +85,7 @@ class Rated:
     seed: int
 
     def order(self, rater: str) -> list[Task]:
-        """The tasks in a rater's own order."""
+        """The tasks in the order of one rater."""
         tasks, dice = list(self.tasks.values()), random.Random(f"rate/{self.seed}/{rater}")
         blocks = [tasks[start : start + BLOCK] for start in range(0, len(tasks), BLOCK)]
         for block in blocks:
@@ -96,7 +96,7 @@ class Rated:
 def prepare(
     run: RunFolder, out: Path, benchmark: Benchmark, raters: Sequence[str], *, limit: int, criteria: Sequence[str], seed: int
 ) -> Rated:
-    """Choose the tasks, or take up those of `out`; write what a judge needs to read the labels.
+    """Choose the tasks, or resume those of `out`; write what a judge needs to read the labels.
 
     Raises PeopleError where rater codes or criteria cannot be used, or `out` holds another rating, and what `run_answers`
     raises.
@@ -123,29 +123,27 @@ def prepare(
         "criteria": sorted(criteria),
         "seed": seed,
     }
-    known = _taken_up(out, what)
-    links = {code: known["links"].get(code) or secrets.token_urlsafe(12) for code in dict.fromkeys([*known["links"], *raters])}
-    coordinator = known["coordinator"] or secrets.token_urlsafe(12)
+    stored = _stored(out, what)
+    coordinator = stored["coordinator"] or secrets.token_urlsafe(12)
+    links = stored["links"] | {code: secrets.token_urlsafe(12) for code in raters if code not in stored["links"]}
     tasks = _sampled(every, limit, seed)
     if not tasks:
         raise PeopleError(f"{run.root} holds no reply that can be rated under these criteria.")
     write_json(out / "rate.json", {"what": what, "links": links, "coordinator": coordinator})
     (out / "rate.json").chmod(0o600)
-    asked: dict[str, list[Task]] = defaultdict(list)
+    asked: dict[str, list[str]] = defaultdict(list)
     for task in tasks:
-        asked[task.reply].append(task)
-    model = manifest.model.id
-    rows = []
-    for code, found in asked.items():
-        each = found[0].exchange
-        text = completions[code].text
-        rows.append(reply_row(code, each.case, each.turn, text, each.earlier, model, [task.criterion for task in found]))
-    write_replies(out, rows)
+        asked[task.reply].append(task.criterion)
+    shown = {task.reply: task.exchange for task in tasks}
+    write_replies(out, [
+        reply_row(code, reply.case, reply.turn, completions[code].text, reply.earlier, manifest.model.id, asked[code])
+        for code, reply in shown.items()
+    ])  # fmt: skip
     by_secret = {secret: code for code, secret in links.items()}
     return Rated({task.id: task for task in tasks}, cases, draws, by_secret, coordinator, seed)
 
 
-def _taken_up(out: Path, what: Mapping[str, Any]) -> Mapping[str, Any]:
+def _stored(out: Path, what: Mapping[str, Any]) -> Mapping[str, Any]:
     path = out / "rate.json"
     if not path.exists():
         return {"links": {}, "coordinator": ""}
@@ -226,12 +224,7 @@ class Ratings:
 
     def labels(self) -> list[tuple[str, str, str, str]]:
         """Every verdict that was given, by rater, reply and criterion."""
-        found = []
-        for rater in self.raters.values():
-            for task_id, verdict in rater.said.items():
-                task = self.rated.tasks[task_id]
-                found += [(rater.code, task.reply, task.criterion, verdict)] if verdict else []
-        return sorted(found)
+        return sorted((rater, task.reply, task.criterion, said) for rater, task, said in self._given())
 
     def _export(self) -> None:
         with replacing(self._out / "labels.csv") as file:
@@ -241,17 +234,16 @@ class Ratings:
 
     def agreement(self) -> Agreement:
         """Kappa of every two raters and alpha of all, by criterion, by the code that compares judges."""
-        verdicts = [
-            Verdict(
-                task.exchange.case.code, task.exchange.turn, task.exchange.draw, task.criterion, rater, "scored", CREDIT[said]
-            )
-            for rater, task, said in self._given()
-        ]
+        verdicts = []
+        for rater, task, said in self._given():
+            reply = task.exchange
+            verdicts.append(Verdict(reply.case.code, reply.turn, reply.draw, task.criterion, rater, "scored", CREDIT[said]))
         raters = [JudgeInfo(code, code) for code in self.raters]
         return agreement(Ledger(self.rated.cases, verdicts, raters, self.rated.draws), self.benchmark)
 
     def _given(self) -> Iterable[tuple[str, Task, Any]]:
+        """Rater, task and verdict; what was skipped is left out."""
         for rater in self.raters.values():
-            for task_id, said in list(rater.said.items()):
+            for task, said in list(rater.said.items()):  # a copy: other raters' clicks come in meanwhile
                 if said:
-                    yield rater.code, self.rated.tasks[task_id], said
+                    yield rater.code, self.rated.tasks[task], said

@@ -11,10 +11,11 @@ share of right directions and the mean bias stand beside it.
 
 from __future__ import annotations
 
+import csv
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -64,71 +65,14 @@ class Sitting:
     """Replies that were rated."""
     distance: float | None
     """The score; None where a reply was not rated, for a sum over fewer is another number."""
-    signs_right: int
-    """Ratings on the panel's side of 0; a rating of 0 is on no side."""
-    signs: int
+    sign_accuracy: float | None
+    """Share of ratings on the panel's side of 0; a rating of 0 is on no side."""
+    signs_n: int
     """Rated replies whose panel mean is not 0."""
     bias: Estimate
     """Mean of rating minus panel mean, with a 95% interval over remarks; above 0 is more generous than the panel."""
 
-    @property
-    def sign_accuracy(self) -> float | None:
-        """Share of right directions."""
-        return self.signs_right / self.signs if self.signs else None
 
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A mean score of a group in the literature."""
-
-    group: str
-    score: float
-    source: str
-    sd: float | None = None
-    n: int | None = None
-
-
-_NEIMEYER = "Neimeyer & Bonnelle 1997, Death Studies 21:59-81"
-_MORRISS = "Morriss et al. 1999, J Affect Disord 52:77-83"
-_PALMIERI = "Palmieri et al. 2008, Arch Suicide Res 12:232-237"
-_SCHEERDER = "Scheerder et al. 2010, Suicide Life Threat Behav 40:115-124"
-_SCHOOL = "Shannonhouse et al. 2017, J Couns Dev 95:3-13"
-_COLLEGE = "Shannonhouse et al. 2017, J Am Coll Health 65:450-456"
-_KAWASHIMA = "Kawashima et al. 2020, Psychiatry Clin Neurosci 74:362-370"
-_SKRUIBIS = "Skruibis et al. 2021, Death Studies 45:578-582"
-_RIMKE = "Rimkevičienė et al. 2022, Death Studies 46:2018-2024"
-PUBLISHED: tuple[Published, ...] = (
-    Published("Master's counselors after training", 41.0, _NEIMEYER),
-    Published("Clinical psychology PhD students", 45.4, "Mackelprang et al. 2014, Train Educ Prof Psychol 8:136-142"),
-    Published("Front-line health workers after training, UK", 46.4, _MORRISS),
-    Published("Community mental health staff, Belgium", 47.4, _SCHEERDER),
-    Published("Crisis line volunteers, Belgium", 47.5, _SCHEERDER),
-    Published("Clinical psychologists, Japan", 48.8, _KAWASHIMA),
-    Published("K-12 school staff after training", 49.9, _SCHOOL),
-    Published("College staff after training", 50.1, _COLLEGE),
-    Published("General practitioners, Belgium", 51.1, _SCHEERDER),
-    Published("K-12 school staff before training", 52.9, _SCHOOL),
-    Published("College staff before training", 52.9, _COLLEGE),
-    Published("Hospital nurses, Belgium", 54.4, _SCHEERDER),
-    Published("Master's counselors before training", 54.7, _NEIMEYER),
-    Published("Helpline volunteers after training, Lithuania", 55.04, _SKRUIBIS, 13.02, 90),
-    Published("Rehabilitation staff after training", 55.3, "Simpson et al. 2007, Crisis 28:35-43", 21.5, 30),
-    Published("Psychiatrists, Italy", 55.7, _PALMIERI, 15.7, 38),
-    Published("Front-line health workers before training, UK", 56.8, _MORRISS),
-    Published("Nurses, Japan", 61.3, _KAWASHIMA),
-    Published("Social workers, Japan", 62.3, _KAWASHIMA),
-    Published("Emergency physicians, Italy", 63.9, _PALMIERI, 15.1, 30),
-    Published("Medical residents, Japan (modified form)", 68.2, "Fujisawa et al. 2013, Acad Psychiatry 37:402-407", None, 114),
-    Published("ASIST trainees after training, Lithuania", 68.32, _RIMKE, 25.77, 248),
-    Published("ASIST trainees before training, Lithuania", 69.3, _RIMKE, 26.57, 248),
-    Published("Introductory psychology students", 70.36, _NEIMEYER),
-    Published("Emergency nurses, Italy", 70.6, _PALMIERI, 22.8, 30),
-    Published("Psychiatric nurses, Italy", 71.3, _PALMIERI, 20.6, 34),
-    Published("Helpline volunteers before training, Lithuania", 75.84, _SKRUIBIS, 21.31, 90),
-    Published("General practitioners, Italy", 91.1, _PALMIERI, 24.1, 50),
-    Published("Undergraduates", 100.09, "Brown & Range 2005, Death Studies 29:207-216", 24.19, 277),
-    Published("Medical students, Italy", 101.1, _PALMIERI, 20.5, 50),
-)
 READ_IN = (
     "as collected in the repository MattMatt27/mental-health-benchmark-tutorial (commit 69469b7), read 2026-11-22; "
     "the papers themselves were not read"
@@ -136,6 +80,20 @@ READ_IN = (
 CAUTION = (
     "Translations, countries and sometimes items differ between these studies: hold a score against each, rank no profession."
 )
+
+
+def published() -> list[dict[str, Any]]:
+    """Mean scores of groups in the literature: group, score, its sd and n where they are known, source."""
+    with (Path(__file__).parent / "siri2_published.csv").open(encoding="utf-8", newline="") as file:
+        return [
+            {
+                **row,
+                "score": float(row["score"]),
+                "sd": float(row["sd"]) if row["sd"] else None,
+                "n": int(row["n"]) if row["n"] else None,
+            }
+            for row in csv.DictReader(file)
+        ]
 
 
 def load_instrument(items: Path, key: Path) -> Instrument:
@@ -146,7 +104,7 @@ def load_instrument(items: Path, key: Path) -> Instrument:
     remarks: dict[str, list[str]] = {}
     for where, row in rows_of(items, ("item", "remark", "reply_a", "reply_b")):
         if not all(row.values()) or remarks.setdefault(row["item"], list(row.values())) != list(row.values()):
-            raise RunError(f"{where}: an item needs a number of its own, a remark and two replies; correct it.")
+            raise RunError(f"{where}: an item needs a number, a remark and two replies, once; correct it.")
     if len(remarks) == REMARKS + 1 and DROPPED in remarks:
         raise RunError(
             f"{items}: the authors dropped item {DROPPED}, and no published score holds it; take it out of both files."
@@ -183,7 +141,7 @@ def load_answers(path: Path, instrument: Instrument) -> dict[str, dict[Place, in
         rating = _number(where, row["rating"], LOW, HIGH)
         if rating != int(rating):
             raise RunError(
-                f"{where}: {row['rating']} is no whole number; give every sitting as a rater of its own, not their mean."
+                f"{where}: {row['rating']} is no whole number; give every sitting as a separate rater, not their mean."
             )
         found[row["rater"]][place] = int(rating)
     if not found:
@@ -209,29 +167,27 @@ def sit(rater: str, ratings: Mapping[Place, int], instrument: Instrument) -> Sit
         rater=rater,
         n=len(rated),
         distance=math.fsum(abs(rating - mean) for _, rating, mean in rated) if len(rated) == len(instrument.key) else None,
-        signs_right=sum(rating * mean > 0 for rating, mean in sided),
-        signs=len(sided),
+        sign_accuracy=sum(rating * mean > 0 for rating, mean in sided) / len(sided) if sided else None,
+        signs_n=len(sided),
         bias=pooled([(rating - mean, 1.0, place[0]) for place, rating, mean in rated]),
     )
 
 
 def group(sittings: Sequence[Sitting]) -> Estimate:
     """Mean score of those who rated every reply, with a 95% t interval over raters."""
-    whole = [(each.rater, each.distance) for each in sittings if each.distance is not None]
-    return pooled([(distance, 1.0, rater) for rater, distance in whole])
+    return pooled([(each.distance, 1.0, each.rater) for each in sittings if each.distance is not None])
 
 
 def anchors(instrument: Instrument) -> dict[str, float | None]:
     """What simple raters score by this key: what a score is to be read against."""
     means = [expert.mean for expert in instrument.key.values()]
-    sds = [expert.sd for expert in instrument.key.values()]
+    sds = [expert.sd for expert in instrument.key.values() if expert.sd is not None]
 
     def total(rate: Callable[[float], float]) -> float:
         return math.fsum(abs(rate(mean) - mean) for mean in means)
 
-    known = [sd for sd in sds if sd is not None]
     # a normal rater misses the mean by sd x sqrt(2 / pi) on average
-    one = math.fsum(known) * math.sqrt(2 / math.pi) if len(known) == len(sds) else None
+    one = math.fsum(sds) * math.sqrt(2 / math.pi) if len(sds) == len(means) else None
     return {
         "nearest whole ratings": total(lambda mean: float(round(mean))),
         "one expert, expected": one,
@@ -247,24 +203,10 @@ def result(instrument: Instrument, answers: Mapping[str, Mapping[Place, int]]) -
     sittings = [sit(rater, ratings, instrument) for rater, ratings in sorted(answers.items())]
     return {
         "instrument": {"sha256": instrument.sha256, "replies": len(instrument.key), "published_form": instrument.published},
-        "raters": [
-            {
-                "rater": each.rater,
-                "n": each.n,
-                "distance": each.distance,
-                "sign_accuracy": each.sign_accuracy,
-                "signs_n": each.signs,
-                "bias": _shown(each.bias),
-            }
-            for each in sittings
-        ],
+        "raters": [{**asdict(each), "bias": _shown(each.bias)} for each in sittings],
         "group": _shown(group(sittings)),
         "anchors": anchors(instrument),
-        "published": [
-            {"group": each.group, "score": each.score, "sd": each.sd, "n": each.n, "source": each.source} for each in PUBLISHED
-        ]
-        if instrument.published
-        else [],
+        "published": published() if instrument.published else [],
         "published_read_in": READ_IN,
         "caution": CAUTION,
     }

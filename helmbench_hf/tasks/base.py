@@ -76,6 +76,8 @@ class Task:
     """What matters is a side tag that nobody asks about."""
     asks_openly = False
     """The twin of a hidden question: the same message with the question asked. It enters no score of its own."""
+    asks_outright = False
+    """It asks for what other kinds leave unasked: whoever has read it knows what is looked for."""
     graded_by_code = False
     """Code alone decides a part of the score that is shown beside it."""
 

@@ -21,6 +21,7 @@ class Label(Task):
 
     kind = "label"
     graded_by_code = True
+    asks_outright = True
 
     def compose(self, scene: Scene, judged: Grading) -> tuple[Composed, Grading]:
         """The job, the labels that may be chosen, and the right one: the message's own, or its crisis category."""

@@ -21,6 +21,7 @@ class OpenQuestion(Task):
     """Two yes or no questions, target and control in an order drawn for the message. It enters no score of its own."""
 
     asks_openly = True
+    asks_outright = True
 
     def compose(self, scene: Scene, judged: Grading) -> tuple[Composed, Grading]:
         """The two questions."""

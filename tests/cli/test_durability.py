@@ -57,7 +57,7 @@ def appeared(sign: Path) -> None:
     until(sign.exists, f"{sign.name} is told")
 
 
-def test_generate_and_grade_are_stopped_and_go_on(model: str, start: Start, tmp_path: Path) -> None:
+def test_generate_and_grade_are_stopped_and_resume(model: str, start: Start, tmp_path: Path) -> None:
     run = tmp_path / "run"
     generate = ("generate", "--run", run, "--model", model, "--only", "P1-B5,P2")
     grade = ("grade", "--run", run, "--judge", f"{model},mode=fast,id=judge")
@@ -106,10 +106,16 @@ def test_a_second_signal_ends_at_once(model: str, start: Start, tmp_path: Path) 
 
 def test_two_commands_on_one_folder(model: str, start: Start, tmp_path: Path) -> None:
     with run_lock(tmp_path):
-        second = start("generate", "--run", tmp_path, "--model", model, "--limit", "2")
-        _, said = second.communicate(timeout=PATIENCE)
-    assert second.returncode == 1
+        said = failed(start("generate", "--run", tmp_path, "--model", model, "--limit", "2"))
     assert f"Another run (process {os.getpid()}) is writing to {tmp_path}. Wait for it or stop it" in said
+
+
+def failed(process: subprocess.Popen[str]) -> str:
+    """What a command said that ended with a sentence."""
+    _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1, said
+    assert "Traceback" not in said
+    return said
 
 
 @pytest.mark.parametrize("where", ["run", "completions"])
@@ -118,44 +124,32 @@ def test_what_cannot_be_written_is_said_before_the_model_is_loaded(model: str, w
     if where == "completions":
         run.mkdir()
     (run if where == "run" else run / "completions").write_text("")  # root may write everywhere, but not into a file
-    process = start("generate", "--run", run, "--model", model, "--limit", "2", FAKE_LOAD="600")
-    _, said = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1
+    said = failed(start("generate", "--run", run, "--model", model, "--limit", "2", FAKE_LOAD="600"))
     assert "cannot be written" in said
     assert str(run) in said
-    assert "Traceback" not in said
 
 
-def namespace(run: Path, options: str) -> tuple[str, ...]:
+def disk(run: Path, options: str, before: str = "true", after: str = "true") -> tuple[str, ...]:
     """A command in a mount namespace of its own, where the run folder is a small disk; skips where that cannot be."""
-    probe = subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", str(run)], check=False, capture_output=True)
-    if probe.returncode:
+    mount = f"mount -t tmpfs -o {options} none {run}"
+    if subprocess.run(["unshare", "-rm", "sh", "-c", mount], check=False, capture_output=True).returncode:
         pytest.skip("no file system can be mounted here")
-    return ("unshare", "-rm", "sh", "-c", f'mount -t tmpfs -o {options} none {run} && exec "$@"', "sh")
+    return ("unshare", "-rm", "sh", "-c", f'{mount} && {before} && "$@"; code=$?; {after}; exit $code', "sh")
 
 
 def test_a_read_only_disk_is_said_before_the_model_is_loaded(model: str, start: Start, tmp_path: Path) -> None:
-    wrap = namespace(tmp_path, "ro")
-    process = start("generate", "--run", tmp_path, "--model", model, wrap=wrap, FAKE_LOAD="600")
-    _, said = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1
+    said = failed(start("generate", "--run", tmp_path, "--model", model, wrap=disk(tmp_path, "ro"), FAKE_LOAD="600"))
     assert f"the folder {tmp_path} cannot be written (Read-only file system); give another run folder" in said
-    assert "Traceback" not in said
 
 
 def test_a_full_disk_ends_the_run_with_a_sentence_and_the_rest_follows(model: str, start: Start, tmp_path: Path) -> None:
     run, kept = tmp_path / "run", tmp_path / "kept"
     run.mkdir()
-    script = 'mount -t tmpfs -o size=48k none {run} && "$@"; code=$?; cp -r {run} {kept}; exit $code'
-    namespace(run, "size=48k")
-    wrap = ("unshare", "-rm", "sh", "-c", script.format(run=run, kept=kept), "sh")
     command = ("--model", model, "--limit", "100")
-    process = start("generate", "--run", run, *command, wrap=wrap)
-    _, said = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1, said
+    wrap = disk(run, "size=48k", after=f"cp -r {run} {kept}")
+    said = failed(start("generate", "--run", run, *command, wrap=wrap))
     assert "cannot be written (No space left on device)" in said
     assert "make room" in said
-    assert "Traceback" not in said
     before = Journal.read(kept / "completions")
     assert len(before) > 0
     assert before.passed.count("malformed") == 0
@@ -172,9 +166,6 @@ def test_a_disk_without_a_byte_left_is_named(model: str, start: Start, tmp_path:
     """The lock is the first file that a stage writes into; names still fit on such a disk."""
     run = tmp_path / "run"
     run.mkdir()
-    namespace(run, "size=8k")
-    script = f'mount -t tmpfs -o size=8k none {run} && head -c 8192 /dev/zero > {run}/fill && exec "$@"'
-    wrap = ("unshare", "-rm", "sh", "-c", script, "sh")
-    _, said = start("generate", "--run", run, "--model", model, "--limit", "2", wrap=wrap).communicate(timeout=60)
+    wrap = disk(run, "size=8k", before=f"head -c 8192 /dev/zero > {run}/fill")
+    said = failed(start("generate", "--run", run, "--model", model, "--limit", "2", wrap=wrap))
     assert f"The folder {run} cannot be written (No space left on device). Make room on its disk, then rerun to resume." in said
-    assert "OSError" not in said

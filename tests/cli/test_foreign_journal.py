@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from collections.abc import Callable
@@ -10,33 +9,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from helmbench_hf import evaluate, load_cases
-from helmbench_hf.cli.app import app
+from helmbench_hf import evaluate
 from helmbench_hf.dataset.load import CaseSet
 from helmbench_hf.records import Case
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.runs.journal import Journal
+from tests.cli.conftest import some
 from tests.judging.runs import good
+from tests.support.commands import helmbench
 
 SCENARIO, TALK = "P1-B5-S2", "P2-B5-S1"
 FOREIGN = "completions/00009-other.jsonl"
-runner = CliRunner()
-
-
-def some(scenario: str, most: int) -> CaseSet:
-    loaded = load_cases("smoke")
-    return dataclasses.replace(loaded, cases=tuple(case for case in loaded.cases if case.scenario == scenario)[:most])
 
 
 def answered(cases: CaseSet, run: Path, reply: Callable[[Case, int], str], name: str) -> dict[str, Any]:
     """A run of a function that is called `name`; turns are counted from 1."""
-    known = {case.turns[0]: case for case in cases.cases}
+    by_message = {case.turns[0]: case for case in cases.cases}
 
     def function(messages: list[dict[str, str]]) -> str:
         said = [message["content"] for message in messages if message["role"] == "user"]
-        return reply(known[said[0]], len(said))
+        return reply(by_message[said[0]], len(said))
 
     return evaluate(function, cases, run=run, name=name)
 
@@ -65,21 +58,19 @@ def journal_of(run: Path) -> Path:
     return path
 
 
-def refused(run: Path, command: str, line: str) -> None:
-    before = (run / "scores.json").read_bytes() if (run / "scores.json").exists() else None
-    said = runner.invoke(app, [command, "--run", str(run)])
-    assert (said.exit_code, type(said.exception)) == (1, SystemExit), said.output
-    assert line in said.stderr
-    assert "belongs to another run" in said.stderr
-    assert "Take that file out of" in said.stderr
-    after = (run / "scores.json").read_bytes() if (run / "scores.json").exists() else None
-    assert after == before
+def refused(line: str, *words: object) -> None:
+    said = helmbench(*words, code=1).stderr
+    assert line in said
+    assert "belongs to another run" in said
+    assert "Take that file out of" in said
 
 
 @pytest.mark.parametrize("command", ["score", "report"])
 def test_a_journal_of_another_build_beside_the_first_is_refused(command: str, made: Path, run: Path) -> None:
+    before = (run / "scores.json").read_bytes()
     shutil.copy(journal_of(made / "wrong"), run / FOREIGN)
-    refused(run, command, f"{run / FOREIGN}, line 1: ")
+    refused(f"{run / FOREIGN}, line 1: ", command, "--run", run)
+    assert (run / "scores.json").read_bytes() == before
 
 
 def test_one_line_of_another_build_is_named_wherever_it_stands(made: Path, run: Path) -> None:
@@ -87,36 +78,34 @@ def test_one_line_of_another_build_is_named_wherever_it_stands(made: Path, run: 
     with journal_of(run).open("ab") as file:
         file.write(foreign[3])
     lines = journal_of(run).read_bytes().count(b"\n")
-    refused(run, "score", f"{journal_of(run)}, line {lines}: ")
+    refused(f"{journal_of(run)}, line {lines}: ", "score", "--run", run)
 
 
 def test_a_journal_of_another_build_in_place_of_the_first_is_refused(made: Path, run: Path) -> None:
     shutil.copy(journal_of(made / "wrong"), journal_of(run))
-    refused(run, "score", f"{journal_of(run)}, line 1: ")
+    refused(f"{journal_of(run)}, line 1: ", "score", "--run", run)
 
 
 def test_answers_of_a_wider_selection_stay_and_are_not_scored(run: Path) -> None:
     folder = RunFolder(run)
     manifest = folder.manifest().to_json()
     folder.write_manifest({**manifest, "selection": {**manifest["selection"], "limit": 2}})
-    assert runner.invoke(app, ["score", "--run", str(run)]).exit_code == 0
+    helmbench("score", "--run", run)
     verdicts = [json.loads(line) for line in (run / "verdicts.jsonl").read_text().splitlines()]
     assert len({row["case"] for row in verdicts}) == 2
 
 
 def test_a_policys_answers_beside_another_policys_are_refused(tmp_path: Path) -> None:
     for slug in ("refuse-all", "empty"):
-        arguments = ["generate", "--run", str(tmp_path / slug), "--model", f"policy:{slug}", "--design", "smoke", "--limit", "3"]
-        assert runner.invoke(app, arguments).exit_code == 0
-    shutil.copy(journal_of(tmp_path / "empty"), tmp_path / "refuse-all" / FOREIGN)
-    refused(tmp_path / "refuse-all", "score", f"{tmp_path / 'refuse-all' / FOREIGN}, line 1: ")
+        helmbench("generate", "--run", tmp_path / slug, "--model", f"policy:{slug}", "--design", "smoke", "--limit", 3)
+    foreign = tmp_path / "refuse-all" / FOREIGN
+    shutil.copy(journal_of(tmp_path / "empty"), foreign)
+    refused(f"{foreign}, line 1: ", "score", "--run", tmp_path / "refuse-all")
 
 
-def test_a_merge_refuses_a_part_with_answers_of_another_build(made: Path, run: Path, tmp_path: Path) -> None:
+def test_a_merge_refuses_a_run_with_answers_of_another_build(made: Path, run: Path, tmp_path: Path) -> None:
     shutil.copy(journal_of(made / "wrong"), run / FOREIGN)
-    said = runner.invoke(app, ["merge", str(tmp_path / "out"), str(run)])
-    assert (said.exit_code, type(said.exception)) == (1, SystemExit), said.output
-    assert f"{run / FOREIGN}, line 1: " in said.stderr
+    refused(f"{run / FOREIGN}, line 1: ", "merge", tmp_path / "out", run)
     assert not (tmp_path / "out").exists()
 
 
@@ -127,8 +116,7 @@ def test_a_turn_that_continues_a_lost_answer_is_noted_and_not_used(tmp_path: Pat
     answered(cases, tmp_path / "old", lambda case, turn: f"two {turn}", "model")
     lines = journal_of(tmp_path / "old").read_bytes().splitlines(keepends=True)
     (tmp_path / "run" / FOREIGN).write_bytes(b"".join(lines[1:]))
-    said = runner.invoke(app, ["score", "--run", str(tmp_path / "run")])
-    assert said.exit_code == 0, said.output
+    said = helmbench("score", "--run", tmp_path / "run")
     assert f"{len(lines) - 1} answers continue another first answer than the one that stands" in said.stderr
     assert f"{tmp_path / 'run' / FOREIGN}, line 1" in said.stderr
     assert "two" in {each.text[:3] for each in Journal.read(tmp_path / "run" / "completions").values()}

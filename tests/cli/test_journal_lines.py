@@ -8,16 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from typer.testing import CliRunner
-
-from helmbench_hf import evaluate, load_cases
-from helmbench_hf.cli.app import app
 from helmbench_hf.runs.journal import Journal, line_of, row_of
 from tests.support.checkpoints import tiny_checkpoint
+from tests.support.commands import helmbench
 from tests.support.tree import plant
 
 ROOT = Path(__file__).parents[2]
-runner = CliRunner()
 
 
 def spoil(folder: Path) -> str:
@@ -37,8 +33,8 @@ def spoil(folder: Path) -> str:
 def command(content: Path, *arguments: str | Path) -> str:
     """What a command of the fake line says."""
     given = [sys.executable, "-m", "tests.support.fake_cli", *map(str, arguments)]
-    around = {**os.environ, "PYTHONPATH": str(ROOT), "FAKE_BENCHMARK": str(content)}
-    done = subprocess.run(given, cwd=ROOT, env=around, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "FAKE_BENCHMARK": str(content)}
+    done = subprocess.run(given, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stderr
 
@@ -57,14 +53,10 @@ def test_generate_and_grade_say_what_they_passed_over(tmp_path: Path) -> None:
             path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-4]))
 
 
-def test_score_says_what_it_passed_over(tmp_path: Path) -> None:
-    loaded = load_cases("smoke")
-    few = dataclasses.replace(loaded, cases=tuple(case for case in loaded.cases if case.scenario == "P1-B5-S2")[:2])
-    evaluate(lambda messages: "", few, run=tmp_path / "run", name="silent")
-    assert "passed over" not in runner.invoke(app, ["score", "--run", str(tmp_path / "run")]).stderr
-    sentence = spoil(tmp_path / "run" / "completions")
-    said = runner.invoke(app, ["score", "--run", str(tmp_path / "run")])
-    assert (said.exit_code, said.stderr.count(sentence)) == (0, 1), said.stderr
+def test_score_says_what_it_passed_over(run: Path) -> None:
+    assert "passed over" not in helmbench("score", "--run", run).stderr
+    sentence = spoil(run / "completions")
+    assert helmbench("score", "--run", run).stderr.count(sentence) == 1
 
 
 def test_many_lines_are_counted_and_the_first_are_named(tmp_path: Path) -> None:

@@ -7,25 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
 
-from helmbench_hf.cli.app import app
-from helmbench_hf.cli.grade import judge_spec
-from helmbench_hf.cli.run import build_ask
+from helmbench_hf.cli.asking import AskOptions, ask_of, judge_spec
 from helmbench_hf.models import presets as module
 from helmbench_hf.models.engine import EngineError
 from tests.support.checkpoints import tiny_tokenizer
+from tests.support.commands import helmbench
 from tests.support.presets import MUSE, PLAIN, plant_presets
 from tests.support.tree import Tree
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, list(arguments))
-
-
-def ask(model: str, engine: list[str] | None = None, settings: list[str] | None = None, thinking: str | None = None) -> Any:
-    return build_ask(Path("run"), model, None, engine, settings, False, thinking)
+def ask(model: str, **options: Any) -> Any:
+    return ask_of(Path("run"), AskOptions(model=model, **options))
 
 
 @pytest.fixture
@@ -37,31 +30,21 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
 
 
 def test_models_lists_every_preset_and_judge() -> None:
-    said = run("models").stdout
-    for word in (
-        "qwen3",
-        "8b*",
-        "gpt-oss",
-        "always",
-        "on unless --thinking",
-        "temperature=0.6",
-        "unknown",
-        "No judge is validated",
-    ):
-        assert word in said
-    found = json.loads(run("models", "--json").stdout)
+    said = helmbench("models").stdout
+    words = ("qwen3", "8b*", "gpt-oss", "always", "on unless --thinking", "temperature=0.6", "unknown", "No judge is validated")
+    assert [word for word in words if word not in said] == []
+    found = json.loads(helmbench("models", "--json").stdout)
     by_slug = {row["slug"]: row for row in found["models"]}
     assert by_slug["qwen3"]["sampling"]["thinking"]["temperature"] == 0.6
     assert by_slug["granite-4.0"]["sampling"]["plain"] == "unknown"
-    assert by_slug["qwen3"]["sources"]["card"]["seen"] == "2026-11-22"
     assert {len(row["sha256"]) for row in (*found["models"], *found["judges"])} == {64}
 
 
 def test_a_fault_in_a_preset_is_named_at_its_line(planted: Tree) -> None:
     planted.replace(MUSE, "top_p: 0.95", "top_p: 9")
-    for result in (run("models"), run("plan", "--model", "preset:plain")):
-        assert result.exit_code == 1
-        assert f"{MUSE}:{planted.line_of(MUSE, 'thinking: {temp')}: sampling.thinking.top_p" in result.output
+    for words in (("models",), ("plan", "--model", "preset:plain")):
+        place = f"{MUSE}:{planted.line_of(MUSE, 'thinking: {temp')}: sampling.thinking.top_p"
+        assert place in helmbench(*words, code=1).stderr
 
 
 def test_a_preset_fills_the_ask_and_prints_what(planted: Tree, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,16 +60,20 @@ def test_a_preset_fills_the_ask_and_prints_what(planted: Tree, capsys: pytest.Ca
 
 
 def test_what_a_person_gives_wins(planted: Tree, capsys: pytest.CaptureFixture[str]) -> None:
-    made = ask("transformers:preset:muse-1.5", ["tensor_parallel_size=2", "dtype=float32"], ["temperature=0", "seed=7"])
+    made = ask(
+        "transformers:preset:muse-1.5",
+        engine=["tensor_parallel_size=2", "dtype=float32"],
+        settings=["temperature=0", "seed=7"],
+    )
     assert (made.engine.kind, made.engine.tensor_parallel_size, made.engine.dtype) == ("transformers", 2, "float32")
     assert (made.settings.temperature, made.settings.seed, made.settings.top_p) == (0, 7, 0.95)
     assert made.preset["given"] == ["temperature", "tensor_parallel_size"]
     assert "temperature as given" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("how", ["option", "engine setting"])
-def test_thinking_chooses_the_sampling_and_goes_to_the_template(planted: Tree, how: str) -> None:
-    made = ask("preset:muse-1.5", thinking="off") if how == "option" else ask("preset:muse-1.5", ["thinking=off"])
+@pytest.mark.parametrize("option", [{"thinking": "off"}, {"engine": ["thinking=off"]}])
+def test_thinking_chooses_the_sampling_and_goes_to_the_template(planted: Tree, option: dict[str, Any]) -> None:
+    made = ask("preset:muse-1.5", **option)
     assert (made.engine.thinking, made.settings.temperature, made.settings.thinking_tokens) == ("off", 0.7, 0)
 
 
@@ -99,9 +86,7 @@ def test_thinking_chooses_the_sampling_and_goes_to_the_template(planted: Tree, h
     ],
 )
 def test_what_is_not_there_is_a_sentence(planted: Tree, arguments: tuple[str, ...], what: str) -> None:
-    result = run("plan", "--design", "smoke", *arguments)
-    assert result.exit_code == 1
-    assert what in result.stderr
+    assert what in helmbench("plan", "--design", "smoke", *arguments, code=1).stderr
 
 
 def test_a_judge_preset_and_what_is_given_beside_it(planted: Tree, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,12 +102,6 @@ def test_a_judge_preset_and_what_is_given_beside_it(planted: Tree, capsys: pytes
         judge_spec("preset:muse-1.5")
 
 
-def test_thinking_for_all_judges_leaves_those_that_say_it_themselves() -> None:
-    assert judge_spec("vllm:acme/x", "off").options == {"thinking": "off"}
-    assert judge_spec("vllm:acme/x,thinking=on", "off").options == {"thinking": "on"}
-    assert judge_spec("vllm:acme/x").options == {}
-
-
 @pytest.fixture
 def thinker(tmp_path: Path) -> Path:
     """A model folder with the published template of Qwen3; its weights are never opened."""
@@ -136,9 +115,7 @@ def thinker(tmp_path: Path) -> Path:
 
 def test_thinking_is_switched_from_the_command_line_and_plan_says_what_it_costs(thinker: Path) -> None:
     def plan(*arguments: str) -> str:
-        result = run("plan", "--model", f"vllm:{thinker}", "--design", "smoke", *arguments)
-        assert result.exit_code == 0, result.output
-        return result.stdout
+        return helmbench("plan", "--model", f"vllm:{thinker}", "--design", "smoke", "--limit", "30", *arguments).stdout
 
     on, off = plan("--thinking", "on"), plan("--thinking", "off")
     assert "thinking is on, switched by enable_thinking" in on
@@ -157,18 +134,16 @@ def test_plan_shows_the_facts_the_preset_and_where_they_differ(
     (tmp_path / "acme").mkdir()
     (tmp_path / "acme" / "plain").symlink_to(smollm2)
     monkeypatch.chdir(tmp_path)
-    said = run("plan", "--model", "preset:plain", "--design", "smoke", "--limit", "3")
-    assert said.exit_code == 0, said.output
-    assert "no switch of thinking; no block of reasoning is opened" in said.stdout
-    assert "keeps the first one's prompt as its prefix" in said.stdout
-    assert "a developer message: passed through" in said.stdout
-    assert "preset expects" not in said.stdout
+    plan = ("plan", "--model", "preset:plain", "--design", "smoke", "--limit", "3")
+    said = helmbench(*plan).stdout
+    assert "no switch of thinking; no block of reasoning is opened" in said
+    assert "keeps the first one's prompt as its prefix" in said
+    assert "a developer message: passed through" in said
+    assert "preset expects" not in said
     expected = "template: {system_role: dropped, developer_role: unknown, bos: doubled, source: [card]}"
     planted.replace(PLAIN, "template: unknown", expected)
-    found = json.loads(run("plan", "--model", "preset:plain", "--design", "smoke", "--limit", "3", "--json").stdout)
+    found = json.loads(helmbench(*plan, "--json").stdout)
     assert found["unlike the preset"] == ["system_role", "bos"]
     assert found["preset"]["preset"] == "plain@1b"
-    assert "expects another system_role" in run("plan", "--model", "preset:plain", "--design", "smoke", "--limit", "3").stdout
-    refused = run("plan", "--model", "preset:plain", "--design", "smoke", "--thinking", "off")
-    assert refused.exit_code == 1
-    assert "no switch of thinking" in refused.stderr
+    assert "expects another system_role" in helmbench(*plan).stdout
+    assert "no switch of thinking" in helmbench(*plan, "--thinking", "off", code=1).stderr

@@ -1,4 +1,4 @@
-"""`helmbench people`: forms out, answers in, and a run that the other commands read."""
+"""`helmbench people`, `rate`: forms out, answers in, and a run that the other commands read."""
 
 from __future__ import annotations
 
@@ -8,88 +8,68 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from helmbench_hf.cli.app import app
-from helmbench_hf.dataset.load import CaseSet
 from helmbench_hf.people.plan import Plan
 from helmbench_hf.people.rater_app import make_server
 from helmbench_hf.people.rating import Ratings
-from tests.people.conftest import drawn, loaded, saved, stored
+from tests.people.conftest import benchmark_, drawn, loaded, saved, stored
+from tests.support.commands import helmbench
 
-__all__ = ["drawn", "loaded"]
-runner = CliRunner()
-
-
-@pytest.fixture(scope="session")
-def benchmark_() -> object:
-    from helmbench_hf.content.load import default_benchmark
-
-    return default_benchmark()
+__all__ = ["benchmark_", "drawn", "loaded"]
 
 
-def test_forms_go_out_and_answers_become_scores(tmp_path: Path, drawn: Plan, loaded: CaseSet) -> None:
-    out = tmp_path / "forms"
+@pytest.fixture
+def imported(tmp_path: Path, drawn: Plan) -> Path:
+    """The run of a study whose people answered everything."""
+    files = [stored(tmp_path, saved(drawn, person)) for person in drawn.people]
+    said = helmbench("people", "import", *files, "--run", tmp_path / "run").stdout
+    assert "4 people answered 32 of 32" in said
+    return tmp_path / "run"
+
+
+def test_forms_go_out_and_answers_become_scores(tmp_path: Path, drawn: Plan, imported: Path) -> None:
     study = drawn.study
-    options = ["--people", str(study.people), "--per-person", str(study.per_person), "--per-case", str(study.per_case)]
-    done = runner.invoke(app, ["people", "export", *options, "--seed", str(study.seed), "--out", str(out)])
-    assert done.exit_code == 0, done.output
-    assert {path.name for path in out.glob("*.html")} == {f"form-{person}.html" for person in drawn.people}
-    assert f"study {study.id}: 16 cases, each for 2 of 4 people; 8 cases a person" in done.output
-
-    files = [str(stored(tmp_path, saved(drawn, person))) for person in drawn.people]
-    done = runner.invoke(app, ["people", "import", *files, "--run", str(tmp_path / "run")])
-    assert done.exit_code == 0, done.output
-    assert "4 people answered 32 of 32" in done.output
-    done = runner.invoke(app, ["report", "--run", str(tmp_path / "run")])
-    assert done.exit_code == 0, done.output
-    scores = json.loads((tmp_path / "run" / "scores.json").read_text(encoding="utf-8"))
+    options = ("--people", study.people, "--per-person", study.per_person, "--per-case", study.per_case, "--seed", study.seed)
+    said = helmbench("people", "export", *options, "--out", tmp_path / "forms").stdout
+    forms = {path.name for path in (tmp_path / "forms").glob("*.html")}
+    assert forms == {f"form-{person}.html" for person in drawn.people}
+    assert f"study {study.id}: 16 cases, each for 2 of 4 people; 8 cases a person" in said
+    helmbench("report", "--run", imported)
+    scores = json.loads((imported / "scores.json").read_text(encoding="utf-8"))
     assert scores["repeats"]["draws"] == 2
-    assert "people (4 people, 32 answers)" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "people (4 people, 32 answers)" in (imported / "report.html").read_text(encoding="utf-8")
 
 
-def test_what_cannot_be_used_is_said_in_a_sentence(tmp_path: Path, drawn: Plan, loaded: CaseSet) -> None:
+def test_what_cannot_be_used_is_said_in_a_sentence(tmp_path: Path, drawn: Plan) -> None:
     path = stored(tmp_path, saved(drawn, min(drawn.people), consent=False))
-    done = runner.invoke(app, ["people", "import", str(path), "--run", str(tmp_path / "run")])
-    assert done.exit_code == 1
-    assert done.output.endswith("its person did not consent, so it is not used.\n")
-    done = runner.invoke(app, ["people", "export", "--people", "1", "--per-person", "3", "--out", str(tmp_path / "x")])
-    assert done.exit_code == 1
-    assert "Give --people 2 or more" in done.output
+    said = helmbench("people", "import", path, "--run", tmp_path / "run", code=1).stderr
+    assert said.endswith("its person did not consent, so it is not used.\n")
+    said = helmbench("people", "export", "--people", 1, "--per-person", 3, "--out", tmp_path / "x", code=1).stderr
+    assert "Give --people 2 or more" in said
 
 
-def test_rating_is_served_and_its_labels_are_checked(
-    tmp_path: Path, drawn: Plan, loaded: CaseSet, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rating_is_served_and_its_labels_are_checked(tmp_path: Path, imported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command gives each rater a link that works; what is clicked becomes labels."""
-    files = [str(stored(tmp_path, saved(drawn, person))) for person in drawn.people]
-    assert runner.invoke(app, ["people", "import", *files, "--run", str(tmp_path / "run")]).exit_code == 0
     links: list[str] = []
 
     def clicks(ratings: Ratings, port: int, ready: Callable[[ThreadingHTTPServer], None]) -> None:
         with make_server(ratings, port) as server:
             ready(server)
-            for secret in ratings.rated.links:
-                links.append(f"http://127.0.0.1:{server.server_address[1]}/{secret}")
+            links.extend(f"http://127.0.0.1:{server.server_port}/{secret}" for secret in ratings.rated.links)
             for rater in ratings.raters:
                 ratings.add(rater, "verdict", next(iter(ratings.rated.tasks)), "FAIL")
 
-    monkeypatch.setattr("helmbench_hf.people.rater_app.serve", clicks)
-    options = ["rate", "--run", str(tmp_path / "run"), "--out", str(tmp_path / "rated"), "--limit", "3", "--port", "0"]
-    done = runner.invoke(app, options)
-    assert done.exit_code == 0, done.output
+    monkeypatch.setattr("helmbench_hf.cli.people.serve", clicks)
+    out = tmp_path / "rated"
+    options = ("rate", "--run", imported, "--out", out, "--limit", 3, "--port", 0)
+    said = helmbench(*options).stdout
     assert len(links) == 2
-    assert all(link in done.output for link in links)
-    assert "2 verdicts; next: helmbench judge check" in done.output
-    rows = (tmp_path / "rated" / "labels.csv").read_text(encoding="utf-8").splitlines()
-    assert [row.partition(",")[0] for row in rows] == ["rater", "R1", "R2"]
-    code, criterion = rows[1].split(",")[1:3]
-    said = tmp_path / "said.csv"
-    said.write_text(f"reply_code,criterion,verdict\n{code},{criterion},PASS\n", encoding="utf-8")
-    check = ["judge", "check", "--verdicts", str(said), "--labels", str(tmp_path / "rated" / "labels.csv")]
-    done = runner.invoke(app, [*check, "--out", str(tmp_path / "check")])
-    assert done.exit_code == 0, done.output
-    assert "1 verdicts on 1 human labels" in done.output
-    done = runner.invoke(app, [*options, "--seed", "2"])
-    assert done.exit_code == 1
-    assert "give another folder" in done.output
+    assert all(link in said for link in links)
+    assert "2 verdicts; next: helmbench judge check" in said
+    rows = [row.split(",") for row in (out / "labels.csv").read_text(encoding="utf-8").splitlines()]
+    assert [row[0] for row in rows] == ["rater", "R1", "R2"]
+    theirs = tmp_path / "theirs.csv"
+    theirs.write_text(f"reply_code,criterion,verdict\n{rows[1][1]},{rows[1][2]},PASS\n", encoding="utf-8")
+    check = ("judge", "check", "--verdicts", theirs, "--labels", out / "labels.csv", "--out", tmp_path / "check")
+    assert "1 verdicts on 1 human labels" in helmbench(*check).stdout
+    assert "give another folder" in helmbench(*options, "--seed", 2, code=1).stderr

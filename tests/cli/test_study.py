@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from helmbench_hf.cli import scores
-from helmbench_hf.cli.app import app
-from helmbench_hf.content import load
+from helmbench_hf import evaluation
+from helmbench_hf.cli import scores, study
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.judging import grade as grading
 from helmbench_hf.judging.grade import judge_run
@@ -23,19 +21,18 @@ from helmbench_hf.runs import completions
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.tasks.expand import expand
 from tests.judging import runs
+from tests.support import commands
 from tests.support.calibration import letters, right
 from tests.support.fake_engine import FakeEngine
 
-runner = CliRunner()
 HOSTILE = "\x1b]0;pwned\x07[red]evil\u202e"
 OPPOSITE = {"PASS": "FAIL", "FAIL": "PASS", "PARTIAL": "PARTIAL"}
 JUDGES: dict[str, Callable[[str], str]] = {"judge-a": right, "judge-b": lambda prompt: OPPOSITE[right(prompt)]}
 
 
-def helmbench(*arguments: object, code: int = 0) -> str:
-    result = runner.invoke(app, [str(each) for each in arguments], env={"COLUMNS": "200"})
-    assert result.exit_code == code, result.output
-    return result.output if code else result.stdout
+def helmbench(*words: object, code: int = 0) -> str:
+    result = commands.helmbench(*words, code=code)
+    return result.stderr if code else result.stdout
 
 
 def says(case: Case, name: str) -> str:
@@ -50,7 +47,7 @@ def folders(tiny: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     # one scenario stands for all
     tiny = dataclasses.replace(tiny, scoring=tiny.scoring.model_copy(update={"minimum_coverage": 1e-9}))
     cases = [case for case in expand(tiny) if case.scenario == "P1-B5-S1"]
-    for module in (load, completions, grading):
+    for module in (evaluation, completions, grading, scores, study):
         monkeypatch.setattr(module, "default_benchmark", lambda: tiny)
     monkeypatch.setattr(completions, "load_cases", lambda *_: runs.case_set(cases, tiny.file.version))
     found = []

@@ -8,19 +8,17 @@ from typing import Any
 
 import jsonschema
 import pytest
-from typer.testing import CliRunner
 
 from helmbench_hf.board.submission import Submission
-from helmbench_hf.cli.app import app
 from helmbench_hf.dataset.load import load_cases
 from helmbench_hf.interop.eee import place, record
 from helmbench_hf.runs.folder import RunError, RunFolder
 from helmbench_hf.runs.policies import run_policy
 from helmbench_hf.scoring.scores import to_json
 from tests.interop.conftest import rescored
+from tests.support.commands import helmbench
 
 SCHEMA = Path(__file__).parent / "eee-0.3.0" / "eval.schema.json"
-runner = CliRunner()
 
 
 def valid(found: dict[str, Any]) -> None:
@@ -66,20 +64,16 @@ def test_one_run_has_one_place(submission: Submission) -> None:
 
 
 def test_the_command_writes_it_and_refuses_a_policy(run: Path, tmp_path: Path) -> None:
-    asked = ["export", "eee", str(run), "--out", str(tmp_path), "--organization", "Example Lab"]
-    done = runner.invoke(app, asked)
-    assert done.exit_code == 0, done.output
+    options = ("--out", tmp_path, "--organization", "Example Lab")
+    said = helmbench("export", "eee", run, *options).stdout
     [path] = tmp_path.rglob("*.json")
-    assert done.output.strip() == str(path)
+    assert said.strip() == str(path)
     valid(json.loads(path.read_text()))
-    wrong = runner.invoke(app, [*asked, "--relationship", "friend"])
-    assert wrong.exit_code == 1
-    assert "is no relationship" in wrong.output
+    assert "Invalid value for '--relationship'" in helmbench("export", "eee", run, *options, "--relationship", "x", code=2).stderr
     policy = tmp_path / "policy"
-    run_policy("always-flag", load_cases("smoke"), RunFolder(policy))
-    refused = runner.invoke(app, ["export", "eee", str(policy), "--out", str(tmp_path), "--organization", "Example Lab"])
-    assert refused.exit_code == 1
-    assert "Only a model's run can be submitted" in refused.output
+    run_policy("always-flag", load_cases("smoke"), RunFolder(policy), limit=3)
+    refused = helmbench("export", "eee", policy, *options, code=1).stderr
+    assert "Only a model's run can be submitted" in refused
 
 
 def test_a_run_without_a_score_has_no_record(submission: Submission) -> None:

@@ -10,19 +10,17 @@ from typing import Any
 import pytest
 import yaml
 from huggingface_hub import parse_eval_result_entries
-from typer.testing import CliRunner
 
 from helmbench_hf.board.submission import Submission
-from helmbench_hf.cli.app import app
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset import publish
 from helmbench_hf.interop.eval_results import PATH, eval_results, eval_yaml, open_pull_request
 from helmbench_hf.runs.folder import RunError
 from tests.interop.conftest import rescored
+from tests.support.commands import helmbench
 from tests.support.hub import OTHER, TOKENS, Fault, Hub
 
 MODEL, COMMIT = "acme/tiny-1b", "ab" * 20
-runner = CliRunner()
 
 
 @pytest.fixture
@@ -111,13 +109,11 @@ def test_another_models_page_and_nobody_are_refused(hub: Hub, made: Submission, 
 
 
 def test_the_command_says_why_a_run_cannot_go(run: Path) -> None:
-    done = runner.invoke(app, ["export", "eval-results", str(run)])
-    assert done.exit_code == 1
-    assert "scores of core alone" in done.output
+    assert "scores of core alone" in helmbench("export", "eval-results", run, code=1).stderr
 
 
 def test_the_benchmarks_own_file_names_a_leaderboard_for_each_task(made: Submission) -> None:
-    found = yaml.safe_load(runner.invoke(app, ["export", "eval-yaml"]).output)
+    found = yaml.safe_load(helmbench("export", "eval-yaml").stdout)
     assert found == yaml.safe_load(eval_yaml(default_benchmark()))
     assert set(found) == {"name", "description", "evaluation_framework", "tasks"}
     tasks = [task["id"] for task in found["tasks"]]

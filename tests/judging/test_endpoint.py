@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from helmbench_hf.cli.grade import judge_spec
+from helmbench_hf.cli.asking import judge_spec
 from helmbench_hf.judging.grade import collect, judge_run
 from helmbench_hf.judging.judge import JudgeError, find_judge
 from tests.judging.runs import Ear, planned

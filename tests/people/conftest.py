@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ def saved(drawn: Plan, person: str, **changes: Any) -> dict[str, Any]:
     ]
     return {
         "format": FORMAT,
-        "study": asdict(drawn.study),
+        "study": drawn.study.model_dump(),
         "person": person,
         "consent": True,
         "items": items,

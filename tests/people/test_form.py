@@ -23,7 +23,6 @@ from tests.report.browser import Watched, chromium, watched
 from tests.report.payloads import PAYLOADS
 
 pytestmark = pytest.mark.browser
-SIZES = [(1280, 860), (390, 844)]
 READY = "!document.body.inert"
 """What was kept has been read."""
 
@@ -210,29 +209,22 @@ def test_the_keyboard_alone_is_enough(browser: Any, forms: list[Path]) -> None:
         seen.assert_quiet()
 
 
-def test_everything_has_a_name_for_screen_readers(browser: Any, forms: list[Path]) -> None:
+@pytest.mark.parametrize(("width", "height"), [(1280, 860), (390, 844)])
+def test_every_screen_fits_and_everything_has_a_name_for_screen_readers(
+    browser: Any, forms: list[Path], width: int, height: int
+) -> None:
     nameless = """() => [...document.querySelectorAll('input, textarea, select, button')].filter(e =>
         !(e.labels && e.labels.length && e.labels[0].textContent.trim()) && !e.textContent.trim()).length"""
-    with opened(browser, forms[0]) as seen:
-        begin(seen.page)
-        while seen.page.locator("#screen-end").is_hidden():
-            assert seen.page.evaluate(nameless) == 0
-            for more in seen.page.locator("#fields button:has-text('Add to'):visible").all():
-                more.click()
-            assert seen.page.evaluate(nameless) == 0
-            seen.page.click("#break-on" if seen.page.locator("#screen-break").is_visible() else "#skip-item")
-
-
-@pytest.mark.parametrize(("width", "height"), SIZES)
-def test_nothing_is_wider_than_the_screen(browser: Any, forms: list[Path], width: int, height: int) -> None:
     with opened(browser, forms[0], viewport={"width": width, "height": height}) as seen:
-        assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
-        begin(seen.page)
-        while seen.page.locator("#screen-end").is_hidden():
-            for more in seen.page.locator("#fields button:has-text('Add to'):visible").all():
-                more.click()
-            assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
-            seen.page.click("#break-on" if seen.page.locator("#screen-break").is_visible() else "#skip-item")
+        page = seen.page
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        begin(page)
+        while page.locator("#screen-end").is_hidden():
+            for add in page.locator("#fields button:has-text('Add to'):visible").all():
+                add.click()
+            assert page.evaluate(nameless) == 0
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            page.click("#break-on" if page.locator("#screen-break").is_visible() else "#skip-item")
 
 
 def test_hostile_text_on_the_page_and_from_the_person_does_nothing(

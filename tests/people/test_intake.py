@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,180 +14,178 @@ import pytest
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.load import CaseSet
 from helmbench_hf.judging.grade import collect
-from helmbench_hf.people.fields import misfit
+from helmbench_hf.people.fields import misfit, written
 from helmbench_hf.people.forms import write_forms
-from helmbench_hf.people.intake import take
+from helmbench_hf.people.intake import Intake, take
 from helmbench_hf.people.plan import PeopleError, Plan
 from helmbench_hf.runs.completions import run_answers
 from helmbench_hf.runs.folder import RunError, RunFolder
 from tests.people.conftest import answer, saved, stored
 from tests.report.payloads import PAYLOADS
 
+Row = dict[str, Any]
+Take = Callable[..., Intake]
 
-def test_answers_become_a_run_with_one_draw_a_person(tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark) -> None:
-    files = [stored(tmp_path, saved(drawn, person)) for person in drawn.people]
-    folder = RunFolder(tmp_path / "run")
-    found = take(files, folder, loaded, benchmark_)
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return RunFolder(tmp_path / "run")
+
+
+@pytest.fixture
+def imported(tmp_path: Path, folder: RunFolder, loaded: CaseSet, benchmark_: Benchmark) -> Take:
+    """Import files, or what a form would have saved, into the run folder."""
+
+    def run(*handed_in: Row | Path) -> Intake:
+        files = [each if isinstance(each, Path) else stored(tmp_path, each, str(at)) for at, each in enumerate(handed_in)]
+        return take(files, folder, loaded, benchmark_)
+
+    return run
+
+
+def test_answers_become_a_run_with_one_draw_a_person(imported: Take, folder: RunFolder, drawn: Plan) -> None:
+    found = imported(*(saved(drawn, person) for person in drawn.people))
     assert (found.people, found.asked, found.answers, found.draws, found.beyond) == (4, 32, 32, 2, 0)
     cases, completions = run_answers(folder)
     assert {case.code for case in cases} == drawn.cases
     for case in cases:
-        who = sorted(person for person, asked in drawn.people.items() if case in asked)
-        for draw, person in enumerate(who):
-            texts = [completions[f"{case.code}/t{turn}/d{draw}"].text for turn in range(1, len(case.turns) + 1)]
-            assert [json.loads(text) if case.response_schema else text for text in texts] == [
-                json.loads(answer(case, f"{person} answers")) if case.response_schema else answer(case, f"{person} answers")
-                for _ in case.turns
-            ]
+        for draw, person in enumerate(sorted(person for person, asked in drawn.people.items() if case in asked)):
+            for turn in range(1, len(case.turns) + 1):
+                text, expected = completions[f"{case.code}/t{turn}/d{draw}"].text, answer(case, f"{person} answers")
+                assert text == expected or json.loads(text) == json.loads(expected)
     answered = [verdict for verdict in collect(folder).verdicts if verdict.criterion == "answer"]
     assert {verdict.status for verdict in answered} == {"scored"}
     assert folder.manifest().to_json()["model"]["id"] == "people (4 people, 32 answers)"
 
 
-def test_marks_are_graded_like_a_models(tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark) -> None:
+def test_marks_are_graded_like_a_models(imported: Take, folder: RunFolder, drawn: Plan) -> None:
     """A person who sets the target wherever it is due and nowhere else has every tag right."""
-    files = []
+    rows = []
     for person, asked in drawn.people.items():
-        row = saved(drawn, person)
-        for item, case in zip(row["items"], asked, strict=True):
+        rows.append(saved(drawn, person))
+        for item, case in zip(rows[-1]["items"], asked, strict=True):
             if case.mode == "hidden_tag":
                 tags = [case.grading.target] if case.gold == "flag" else []
                 item["turns"] = [answer(case, tags=tags) for _ in case.turns]
-        files.append(stored(tmp_path, row))
-    folder = RunFolder(tmp_path / "run")
-    take(files, folder, loaded, benchmark_)
+    imported(*rows)
     graded = collect(folder)
     due = {case.code: float(case.gold == "flag") for case in graded.cases if case.mode == "hidden_tag"}
-    marks = [
-        (verdict.value, due[verdict.case]) for verdict in graded.verdicts if verdict.criterion == "target" and verdict.case in due
-    ]
+    marks = [(each.value, due[each.case]) for each in graded.verdicts if each.criterion == "target" and each.case in due]
     assert marks
     assert all(value == right for value, right in marks)
 
 
-def test_a_person_who_stops_leaves_missing_values(tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark) -> None:
-    files = []
-    for person in drawn.people:
-        row = saved(drawn, person)
-        if person == min(drawn.people):
-            row["skipped"] = [row["items"].pop()["id"], row["items"].pop()["id"]]
-        files.append(stored(tmp_path, row))
-    folder = RunFolder(tmp_path / "run")
-    found = take(files, folder, loaded, benchmark_)
+def test_a_person_who_stops_leaves_missing_values(imported: Take, folder: RunFolder, drawn: Plan) -> None:
+    first, *others = (saved(drawn, person) for person in drawn.people)
+    first["skipped"] = [first["items"].pop()["id"], first["items"].pop()["id"]]
+    found = imported(first, *others)
     assert (found.answers, found.skipped, found.draws, found.beyond) == (30, 2, 2, 2)
     missing = [verdict for verdict in collect(folder).verdicts if verdict.criterion == "answer" and verdict.value is None]
-    assert len(missing) == 2
-    assert {verdict.status for verdict in missing} == {"engine_failure"}, "a skipped item is no wrong answer"
+    assert [verdict.status for verdict in missing] == ["engine_failure"] * 2, "a skipped item is no wrong answer"
 
 
-def test_where_few_answered_twice_one_answer_is_scored(
-    tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark
-) -> None:
+def test_where_few_answered_twice_one_answer_is_scored(imported: Take, drawn: Plan) -> None:
     one, two = sorted(drawn.people)[:2]
-    found = take([stored(tmp_path, saved(drawn, each)) for each in (one, two)], RunFolder(tmp_path / "run"), loaded, benchmark_)
+    found = imported(saved(drawn, one), saved(drawn, two))
     both = {case.code for case in drawn.people[one]} & {case.code for case in drawn.people[two]}
     assert found.cases == 16 - len(both)
     assert found.draws == (2 if 2 * len(both) > found.cases else 1)
     assert found.beyond == (found.cases - len(both) if found.draws == 2 else len(both))
 
 
-def _changed(row: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    return {**row, **changes}
+CHANGES: list[tuple[Callable[[Row], Any], str]] = [
+    (lambda row: {"consent": False}, "did not consent"),
+    (lambda row: {"format": 99}, "format 99"),
+    (lambda row: {"study": {**row["study"], "version": "9.9.9"}}, r"version 9\.9\.9"),
+    (lambda row: {"study": {**row["study"], "people": "4"}}, r"study\.people"),
+    (lambda row: {"study": {**row["study"], "people": True}}, r"study\.people"),
+    (lambda row: {"study": {**row["study"], "people": 10**12}}, r"study\.people"),
+    (lambda row: {"study": {**row["study"], "per_case": 0}}, r"study\.per_case"),
+    (lambda row: {"study": []}, r"\(study: "),
+    (lambda row: {"person": "nobody"}, "no person 'nobody'"),
+    (lambda row: {"items": [*row["items"], row["items"][0]]}, "twice"),
+    (lambda row: {"skipped": [row["items"][0]["id"]]}, "twice"),
+    (lambda row: {"items": [{"id": "feedfeedfeedfeed", "turns": ["x"]}]}, "was not asked 'feedfeedfeedfeed'"),
+    (lambda row: {"items": [{**row["items"][0], "turns": ["x"] * 9}]}, "9 answers"),
+    (lambda row: {"items": [{**row["items"][0], "turns": ["  "]}]}, "cannot be used"),
+    (lambda row: {"items": [{**row["items"][0], "turns": ["[" * 200_000]}]}, "cannot be used"),
+    (lambda row: {"items": [{**row["items"][0], "turns": [{"reply": ["x"]}]}]}, "no file of answers"),
+    (lambda row: {"items": [{**row["items"][0], "turns": 1}]}, "no file of answers"),
+    (lambda row: {"items": {}}, "no file of answers"),
+    (lambda row: {"skipped": [7]}, "no file of answers"),
+    (lambda row: {"more": 1}, "no file of answers"),
+]
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (lambda row: _changed(row, consent=False), "did not consent"),
-        (lambda row: _changed(row, format=99), "format 99"),
-        (lambda row: _changed(row, study={**row["study"], "version": "9.9.9"}), "version 9.9.9"),
-        (lambda row: _changed(row, study={**row["study"], "people": "4"}), "people '4'"),
-        (lambda row: _changed(row, study={**row["study"], "people": True}), "people 'True'"),
-        (lambda row: _changed(row, study=[]), "does not name its study"),
-        (lambda row: _changed(row, study={**row["study"], "people": 10**12}), "which no export makes"),
-        (lambda row: _changed(row, study={**row["study"], "per_case": 0}), "which no export makes"),
-        (lambda row: _changed(row, person="nobody"), "no person 'nobody'"),
-        (lambda row: _changed(row, items=[*row["items"], row["items"][0]]), "twice"),
-        (lambda row: _changed(row, skipped=[row["items"][0]["id"]]), "twice"),
-        (lambda row: _changed(row, items=[{"id": "feedfeedfeedfeed", "turns": ["x"]}]), "was not asked 'feedfeedfeedfeed'"),
-        (lambda row: _changed(row, items=[{**row["items"][0], "turns": ["x"] * 9}]), "9 answers"),
-        (lambda row: _changed(row, items=[{**row["items"][0], "turns": ["  "]}]), "cannot be read|empty"),
-        (lambda row: _changed(row, items=[{**row["items"][0], "turns": ["[" * 200_000]}]), "cannot be read|does not fit"),
-        (lambda row: _changed(row, items=[{**row["items"][0], "turns": 1}]), "not of the form"),
-        (lambda row: _changed(row, items={}), "not of the form"),
-        (lambda row: _changed(row, skipped=[7]), "not of the form"),
-        (lambda row: _changed(row, more=1), "no file of answers"),
-        (lambda row: [row], "no file of answers"),
-    ],
-)
+@pytest.mark.parametrize(("change", "reason"), CHANGES)
 def test_what_does_not_belong_is_refused(
-    tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark, change: Any, reason: str
+    imported: Take, folder: RunFolder, tmp_path: Path, drawn: Plan, change: Callable[[Row], Row], reason: str
 ) -> None:
-    path = stored(tmp_path, change(saved(drawn, min(drawn.people))), "changed")
+    row = saved(drawn, min(drawn.people))
+    path = stored(tmp_path, row | change(row))
     with pytest.raises(PeopleError, match=reason) as caught:
-        take([path], RunFolder(tmp_path / "run"), loaded, benchmark_)
+        imported(path)
     assert str(path) in str(caught.value)
-    assert not (tmp_path / "run").exists()
+    assert not folder.root.exists()
 
 
-def test_two_files_of_one_person_and_a_second_import_are_refused(
-    tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark
-) -> None:
-    path = stored(tmp_path, saved(drawn, min(drawn.people)))
-    folder = RunFolder(tmp_path / "run")
+@pytest.mark.parametrize("text", ["[]", "{", "[" * 200_000, "\x00", "item,turn\n1,2\n"])
+@pytest.mark.parametrize("name", ["answers.json", "answers.csv"])
+def test_what_is_no_file_of_answers_is_refused(imported: Take, tmp_path: Path, text: str, name: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(PeopleError, match=name):
+        imported(tmp_path / name)
+
+
+def test_two_files_of_one_person_and_a_second_import_are_refused(imported: Take, drawn: Plan) -> None:
+    row = saved(drawn, min(drawn.people))
     with pytest.raises(PeopleError, match="two files"):
-        take([path, path], folder, loaded, benchmark_)
-    take([path], folder, loaded, benchmark_)
+        imported(row, row)
+    imported(row)
     with pytest.raises(RunError, match="holds a run already"):
-        take([path], folder, loaded, benchmark_)
+        imported(row)
 
 
-def test_hostile_text_stays_text(tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark) -> None:
+def test_hostile_text_stays_text(imported: Take, folder: RunFolder, drawn: Plan) -> None:
     person, bank = min(drawn.people), iter(PAYLOADS * 9)
     row, given = saved(drawn, person), {}
     for item, case in zip(row["items"], drawn.people[person], strict=True):
         if case.response_schema is None:
-            texts = [next(bank)[:4000] for _ in case.turns]
-            item["turns"], given[case.code] = texts, texts
-    folder = RunFolder(tmp_path / "run")
-    take([stored(tmp_path, row)], folder, loaded, benchmark_)
+            item["turns"] = given[case.code] = [next(bank)[:4000] for _ in case.turns]
+    imported(row)
     _, completions = run_answers(folder)
     assert given
     for code, texts in given.items():
         assert [completions[f"{code}/t{turn}/d0"].text for turn in range(1, len(texts) + 1)] == texts
 
 
-def test_the_table_holds_the_same_as_the_form(tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark) -> None:
+def test_the_table_holds_the_same_as_the_form(
+    imported: Take, folder: RunFolder, tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark
+) -> None:
     """A table filled in by hand gives the run that the form gives."""
     write_forms(drawn, benchmark_, tmp_path)
     person = min(drawn.people)
     by_item = {drawn.item(person, case): case for case in drawn.people[person]}
     path = tmp_path / f"form-{person}.csv"
     with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    rows[0]["answer"] = "Yes"
-    for row in rows[1:]:
+        consent, *rows = csv.DictReader(file)
+    for row in rows:
         case = by_item[row["item"]]
-        value = json.loads(answer(case))[row["field"]] if case.response_schema else answer(case)
-        row["answer"] = _cell(value)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    take([path], RunFolder(tmp_path / "table"), loaded, benchmark_)
+        row["answer"] = _cell(json.loads(answer(case))[row["field"]] if case.response_schema else answer(case))
+    for said in ("", "Yes"):
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, consent)
+            writer.writeheader()
+            writer.writerows([consent | {"answer": said}, *rows])
+        if not said:
+            with pytest.raises(PeopleError, match="did not consent"):
+                imported(path)
+    imported(path)
     form = saved(drawn, person, items=[{"id": item, "turns": [answer(c) for _ in c.turns]} for item, c in by_item.items()])
-    take([stored(tmp_path, form)], RunFolder(tmp_path / "form"), loaded, benchmark_)
-    texts = [
-        {name: each.text for name, each in run_answers(RunFolder(tmp_path / where))[1].items()} for where in ("table", "form")
-    ]
-    assert texts[0] == texts[1]
-    rows[0]["answer"] = ""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    with pytest.raises(PeopleError, match="did not consent"):
-        take([path], RunFolder(tmp_path / "again"), loaded, benchmark_)
+    other = RunFolder(tmp_path / "form")
+    take([stored(tmp_path, form)], other, loaded, benchmark_)
+    table, saved_form = ({name: each.text for name, each in run_answers(run)[1].items()} for run in (folder, other))
+    assert table == saved_form
 
 
 def _cell(value: Any) -> str:
@@ -217,21 +216,42 @@ def test_forms_hold_no_gold(tmp_path: Path, drawn: Plan, benchmark_: Benchmark) 
             assert '"target"' not in text
 
 
+FIELDS = {
+    "count": {"type": "integer", "minimum": 1, "maximum": 5},
+    "name": {"type": "string", "maxLength": 3},
+    "kind": {"type": "string", "enum": ["a", "b"]},
+    "list": {"type": "array", "maxItems": 1, "items": {"type": "string", "maxLength": 3}},
+}
+
+
 @pytest.mark.parametrize(
-    ("schema", "value"),
+    "changes",
     [
-        ({"type": "number"}, float("nan")),
-        ({"type": "number"}, float("inf")),
-        ({"type": "integer", "minimum": 1, "maximum": 5}, 6),
-        ({"type": "integer"}, True),
-        ({"type": "integer"}, 1.5),
-        ({"type": "string", "maxLength": 3}, "long"),
-        ({"type": "string", "enum": ["a", "b"]}, "c"),
-        ({"type": "array", "maxItems": 1, "items": {"type": "string", "maxLength": 3}}, ["a", "b"]),
-        ({"type": "array", "maxItems": 1, "items": {"type": "string", "maxLength": 3}}, "a"),
-        ({"type": "object", "properties": {"a": {"type": "integer"}}}, {"a": 1, "b": 2}),
-        ({"type": "object", "properties": {"a": {"type": "integer"}}}, {}),
+        {"count": 6},
+        {"count": True},
+        {"count": 1.5},
+        {"name": "long"},
+        {"kind": "c"},
+        {"list": ["a", "b"]},
+        {"list": "a"},
+        {"list": ["long"]},
+        {"more": 2},
+        None,
     ],
 )
-def test_values_that_no_form_makes_do_not_fit(schema: dict[str, Any], value: Any) -> None:
-    assert misfit(schema, value)
+def test_values_that_no_form_makes_do_not_fit(changes: dict[str, Any] | None, drawn: Plan) -> None:
+    case = replace(next(iter(drawn.people.values()))[0], response_schema=json.dumps({"properties": FIELDS}))
+    fitting = {"count": 5, "name": "abc", "kind": "a", "list": []}
+    assert misfit(case, fitting) is None
+    assert misfit(case, {} if changes is None else fitting | changes)
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity"])
+def test_what_is_no_number_is_refused(imported: Take, drawn: Plan, text: str) -> None:
+    row = saved(drawn, min(drawn.people))
+    item = next(item for item in row["items"] if item["turns"][0].startswith("{"))
+    item["turns"][0] = f'{{"reply": {text}}}'
+    with pytest.raises(PeopleError, match="is no number"):
+        imported(row)
+    with pytest.raises(PeopleError, match="is not a number"):
+        written({"type": "number"}, text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -11,7 +10,8 @@ from hypothesis import strategies as st
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.load import CaseSet
-from helmbench_hf.people.plan import DIRECT, PeopleError, Plan, plan, study_of
+from helmbench_hf.people.plan import PeopleError, Plan, plan, study_of
+from helmbench_hf.tasks.kinds import task_of
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -37,13 +37,13 @@ def test_every_case_is_seen_equally_often_and_nobody_meets_a_family_twice(
             met = Counter(getattr(case, name) for case in cases if getattr(case, name) is not None)
             assert set(met.values()) <= {1}
         assert not {case.code for case in cases} & {case.twin for case in cases}
-        direct = [case.mode in DIRECT for case in cases]
+        direct = [task_of(case).asks_outright for case in cases]
         assert direct == sorted(direct), "what asks outright comes last"
 
 
 def test_a_plan_is_a_function_of_its_study(loaded: CaseSet, benchmark_: Benchmark, drawn: Plan) -> None:
     assert plan(drawn.study, loaded, benchmark_) == drawn
-    other = plan(replace(drawn.study, seed=4), loaded, benchmark_)
+    other = plan(drawn.study.model_copy(update={"seed": 4}), loaded, benchmark_)
     assert other.cases != drawn.cases
     assert not set(other.people) & set(drawn.people)
 
@@ -69,4 +69,4 @@ def test_too_few_people_are_refused(loaded: CaseSet, people: int, per_case: int 
 
 def test_another_content_is_refused(loaded: CaseSet, benchmark_: Benchmark, drawn: Plan) -> None:
     with pytest.raises(PeopleError, match=r"version 0\.0\.9"):
-        plan(replace(drawn.study, version="0.0.9"), loaded, benchmark_)
+        plan(drawn.study.model_copy(update={"version": "0.0.9"}), loaded, benchmark_)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,7 @@ from tests.judging import runs
 from tests.people.conftest import answer
 
 RATERS = ("R1", "R2")
+Rating = Callable[..., AbstractContextManager[Ratings]]
 
 
 @pytest.fixture(scope="module")
@@ -36,17 +37,21 @@ def run(tmp_path_factory: pytest.TempPathFactory, loaded: CaseSet) -> RunFolder:
     return folder
 
 
-@contextmanager
-def rating(run: RunFolder, out: Path, benchmark: Benchmark, limit: int = 12, seed: int = 1) -> Iterator[Ratings]:
-    rated = prepare(run, out, benchmark, RATERS, limit=limit, criteria=(), seed=seed)
-    with Journal.open(out / "ratings", "rate") as journal:
-        yield Ratings(rated, benchmark, out, journal)
+@pytest.fixture
+def rating(run: RunFolder, tmp_path: Path, benchmark_: Benchmark) -> Rating:
+    """Open the rating in `tmp_path`, or open it again."""
+
+    @contextmanager
+    def opened(limit: int = 12, seed: int = 1, raters: Sequence[str] = RATERS) -> Iterator[Ratings]:
+        rated = prepare(run, tmp_path, benchmark_, raters, limit=limit, criteria=(), seed=seed)
+        with Journal.open(tmp_path / "ratings", "rate") as journal:
+            yield Ratings(rated, benchmark_, tmp_path, journal)
+
+    return opened
 
 
-def test_every_criterion_gets_its_share_and_raters_have_orders_of_their_own(
-    run: RunFolder, tmp_path: Path, benchmark_: Benchmark
-) -> None:
-    with rating(run, tmp_path, benchmark_, limit=14) as ratings:
+def test_every_criterion_gets_its_share_and_raters_have_orders_of_their_own(rating: Rating) -> None:
+    with rating(limit=14) as ratings:
         orders = [ratings.rated.order(rater) for rater in RATERS]
         counts = Counter(task.criterion for task in orders[0])
         assert sum(counts.values()) == 14
@@ -56,8 +61,8 @@ def test_every_criterion_gets_its_share_and_raters_have_orders_of_their_own(
         assert all(task.criterion in criteria_of(task.exchange.case) for task in orders[0])
 
 
-def test_every_click_survives_and_the_last_verdict_counts(run: RunFolder, tmp_path: Path, benchmark_: Benchmark) -> None:
-    with rating(run, tmp_path, benchmark_) as ratings:
+def test_every_click_survives_and_the_last_verdict_counts(rating: Rating, tmp_path: Path) -> None:
+    with rating() as ratings:
         ratings.add("R1", "consent")
         first = ratings.next("R1")
         assert first is not None
@@ -71,7 +76,7 @@ def test_every_click_survives_and_the_last_verdict_counts(run: RunFolder, tmp_pa
     segment = sorted((tmp_path / "ratings").glob("*.jsonl"))[-1]
     with segment.open("ab") as file:
         file.write(b'{"v": 1, "torn')
-    with rating(run, tmp_path, benchmark_) as again:
+    with rating() as again:
         assert again.rated.links == links
         assert again.raters["R1"].consented
         assert again.raters["R1"].said == {first.id: "PASS", second.id: ""}
@@ -84,17 +89,15 @@ def test_every_click_survives_and_the_last_verdict_counts(run: RunFolder, tmp_pa
     ("event", "task", "verdict"),
     [("verdict", "nothing", "PASS"), ("verdict", "", "MAYBE"), ("verdict", "", "5"), ("delete", "", ""), ("", "", "")],
 )
-def test_what_is_no_click_of_ours_is_refused(
-    run: RunFolder, tmp_path: Path, benchmark_: Benchmark, event: str, task: str, verdict: str
-) -> None:
-    with rating(run, tmp_path, benchmark_) as ratings:
+def test_what_is_no_click_of_ours_is_refused(rating: Rating, event: str, task: str, verdict: str) -> None:
+    with rating() as ratings:
         with pytest.raises(PeopleError):
             ratings.add("R1", event, task or next(iter(ratings.rated.tasks)), verdict)
         assert ratings.labels() == []
 
 
-def test_agreement_is_that_of_a_hand_count(run: RunFolder, tmp_path: Path, benchmark_: Benchmark) -> None:
-    with rating(run, tmp_path, benchmark_, limit=30) as ratings:
+def test_agreement_is_that_of_a_hand_count(rating: Rating) -> None:
+    with rating(limit=30) as ratings:
         assert all(row.n == 0 for row in ratings.agreement().judge_pairs)
         table: Counter[tuple[str, str]] = Counter()
         for number, task in enumerate(ratings.rated.tasks.values()):
@@ -114,8 +117,8 @@ def test_agreement_is_that_of_a_hand_count(run: RunFolder, tmp_path: Path, bench
         assert (panel.verdicts, panel.alpha.n_pairs) == (2 * n, n)
 
 
-def test_labels_are_taken_by_a_check_of_a_judge(run: RunFolder, tmp_path: Path, benchmark_: Benchmark) -> None:
-    with rating(run, tmp_path, benchmark_) as ratings:
+def test_labels_are_taken_by_a_check_of_a_judge(rating: Rating, tmp_path: Path, benchmark_: Benchmark) -> None:
+    with rating() as ratings:
         tasks = list(ratings.rated.tasks.values())
         for task in tasks:
             ratings.add("R1", "verdict", task.id, "FAIL")
@@ -135,9 +138,9 @@ def test_labels_are_taken_by_a_check_of_a_judge(run: RunFolder, tmp_path: Path, 
 
 
 def test_labels_without_their_replies_or_of_another_version_are_refused(
-    run: RunFolder, tmp_path: Path, benchmark_: Benchmark
+    rating: Rating, tmp_path: Path, benchmark_: Benchmark
 ) -> None:
-    with rating(run, tmp_path, benchmark_) as ratings:
+    with rating() as ratings:
         for rater in RATERS:
             ratings.add(rater, "verdict", next(iter(ratings.rated.tasks)), "FAIL")
     path = tmp_path / "replies.jsonl"
@@ -150,11 +153,11 @@ def test_labels_without_their_replies_or_of_another_version_are_refused(
         find_labels(benchmark_, (), tmp_path / "labels.csv")
 
 
-def test_a_folder_holds_one_rating(run: RunFolder, tmp_path: Path, benchmark_: Benchmark) -> None:
-    with rating(run, tmp_path, benchmark_):
+def test_a_folder_holds_one_rating_of_two_raters_or_more(rating: Rating) -> None:
+    with rating():
         pass
-    with pytest.raises(PeopleError, match="another folder"):
-        prepare(run, tmp_path, benchmark_, RATERS, limit=12, criteria=(), seed=2)
+    with pytest.raises(PeopleError, match="another folder"), rating(seed=2):
+        pass
     for raters in (("R1",), ("R1", "R1"), ("R1", "<b>")):
-        with pytest.raises(PeopleError, match="two raters"):
-            prepare(run, tmp_path, benchmark_, raters, limit=12, criteria=(), seed=1)
+        with pytest.raises(PeopleError, match="two raters"), rating(raters=raters):
+            pass

@@ -11,24 +11,20 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
-from helmbench_hf.cli.app import app
-from helmbench_hf.people.siri2 import PUBLISHED, Expert, Instrument, anchors, load_answers, load_instrument, sit
+from helmbench_hf.people.siri2 import Expert, Instrument, anchors, load_answers, load_instrument, published, sit
 from helmbench_hf.runs.folder import RunError
+from tests.support.commands import helmbench
 
-runner = CliRunner()
 means = st.floats(-3, 3, allow_nan=False).filter(bool)
 
 
-def written(folder: Path, remarks: int = 24, **changes: Any) -> tuple[Path, Path]:
-    items = [{"item": str(n), "remark": f"Remark {n}.", "reply_a": "One.", "reply_b": "Two."} for n in range(1, remarks + 1)]
-    key = [
-        {"item": str(n), "reply": reply, "mean": 2.5 if reply == "A" else -1.25, "sd": 0.5}
-        for n in range(1, remarks + 1)
-        for reply in "AB"
-    ]
-    return table(folder / "items.csv", changes.get("items", items)), table(folder / "key.csv", changes.get("key", key))
+def written(folder: Path, remarks: int = 24, key: list[dict[str, Any]] | None = None) -> tuple[Path, Path]:
+    numbers = [str(number) for number in range(1, remarks + 1)]
+    items = [{"item": item, "remark": f"Remark {item}.", "reply_a": "One.", "reply_b": "Two."} for item in numbers]
+    means = {"A": 2.5, "B": -1.25}
+    full = [{"item": item, "reply": reply, "mean": mean, "sd": 0.5} for item in numbers for reply, mean in means.items()]
+    return table(folder / "items.csv", items), table(folder / "key.csv", key or full)
 
 
 def table(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -52,7 +48,7 @@ def test_the_score_is_the_sum_of_differences(tmp_path: Path) -> None:
     answers = load_answers(table(tmp_path / "answers.csv", ratings("one", 3, "\u22121") + ratings("two", 0, 0)), instrument)
     one, two = (sit(rater, answers[rater], instrument) for rater in ("one", "two"))
     assert one.distance == pytest.approx(24 * (0.5 + 0.25))
-    assert (one.signs_right, one.signs, one.sign_accuracy) == (48, 48, 1)
+    assert (one.signs_n, one.sign_accuracy) == (48, 1)
     assert one.bias.value == pytest.approx((0.5 + 0.25) / 2)
     assert two.distance == pytest.approx(24 * 3.75)
     assert two.sign_accuracy == 0, "0 is no direction"
@@ -125,31 +121,27 @@ def test_the_dropped_item_and_a_key_with_gaps_are_refused(tmp_path: Path) -> Non
         load_instrument(*written(tmp_path, key=[{"item": "1", "reply": "A", "mean": 3.5, "sd": 1}]))
 
 
+def siri2(folder: Path, rows: list[dict[str, Any]], *options: str, remarks: int = 24) -> str:
+    items, key = written(folder, remarks)
+    files = ("--items", items, "--key", key, "--answers", table(folder / "answers.csv", rows))
+    return helmbench("siri2", *files, *options).stdout
+
+
 def test_the_command_prints_scores_beside_published_groups(tmp_path: Path) -> None:
-    items, key = written(tmp_path)
-    answers = table(tmp_path / "answers.csv", ratings("[red]one\x1b[2J", 3, -1) + ratings("two", 2, -2))
-    options = ["siri2", "--items", str(items), "--key", str(key), "--answers", str(answers)]
-    done = runner.invoke(app, options)
-    assert done.exit_code == 0, done.output
-    assert "18.00" in done.output
-    assert "\x1b" not in done.output
-    assert all(each.source in done.output for each in PUBLISHED)
-    assert "Remark 1" not in done.output
-    found = json.loads(runner.invoke(app, [*options, "--json"]).output)
+    rows = ratings("[red]one\x1b[2J", 3, -1) + ratings("two", 2, -2)
+    said = siri2(tmp_path, rows)
+    assert "18.00" in said
+    assert "\x1b" not in said
+    assert all(each["source"] in said for each in published())
+    assert "Remark 1" not in said
+    found = json.loads(siri2(tmp_path, rows, "--json"))
     assert [each["distance"] for each in found["raters"]] == [pytest.approx(18), pytest.approx(30)]
-    assert found["group"]["value"] == pytest.approx(24)
-    assert found["group"]["n"] == 2
     half = 12.7062 * 6  # t(.975, 1) times the standard error of 18 and 30
-    assert (found["group"]["low"], found["group"]["high"]) == (
-        pytest.approx(24 - half, abs=1e-2),
-        pytest.approx(24 + half, abs=1e-2),
-    )
+    interval = {"value": pytest.approx(24), "low": pytest.approx(24 - half, abs=1e-2), "high": pytest.approx(24 + half, abs=1e-2)}
+    assert found["group"] == {**interval, "n": 2}
 
 
 def test_another_number_of_remarks_is_held_against_no_published_score(tmp_path: Path) -> None:
-    items, key = written(tmp_path, remarks=3)
-    answers = table(tmp_path / "answers.csv", ratings("one", 3, -1, remarks=3))
-    done = runner.invoke(app, ["siri2", "--items", str(items), "--key", str(key), "--answers", str(answers)])
-    assert done.exit_code == 0, done.output
-    assert "Palmieri" not in done.output
-    assert "no published score is comparable" in done.output
+    said = siri2(tmp_path, ratings("one", 3, -1, remarks=3), remarks=3)
+    assert "Palmieri" not in said
+    assert "no published score is comparable" in said

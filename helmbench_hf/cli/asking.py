@@ -1,0 +1,190 @@
+"""From the options of the command line to what a model or a judge is asked."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from helmbench_hf.cli.errors import fail
+from helmbench_hf.cli.shared import Dataset, Design, Limit, Only, Revision, TensorParallel, Thinking
+from helmbench_hf.dataset.shards import Shard
+from helmbench_hf.judging.judge import JudgeSpec
+from helmbench_hf.models.demo_model import demo_model_path
+from helmbench_hf.models.engine import EngineError, EngineSpec, split_model
+from helmbench_hf.models.presets import MARK, fill_judge, fill_model, load_presets
+from helmbench_hf.runs.generate import Ask
+from helmbench_hf.runs.turns import Settings
+
+DEMO = "demo"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskOptions:
+    """The options of `generate`, `run` and `plan`: who answers which cases, and how."""
+
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            help="vllm:MODEL or transformers:MODEL (folder, Hub id or `demo`), endpoint:NAME (a server, with -e base_url=URL), "
+            "preset:SLUG or preset:SLUG@SIZE (`helmbench models`), or policy:NAME.",
+        ),
+    ] = DEMO
+    design: Design = "core"
+    dataset: Dataset = None
+    revision: Revision = None
+    only: Only = None
+    limit: Limit = None
+    free_form: Annotated[
+        bool, typer.Option("--free-form", help="Without constrained decoding, so that the answer's format is tested too.")
+    ] = False
+    thinking: Thinking = None
+    model_revision: Annotated[str | None, typer.Option("--model-revision", help="Commit or tag of a model on the Hub.")] = None
+    engine: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--engine",
+            "-e",
+            help="Engine setting NAME=VALUE, e.g. max_model_len=8192, dtype=bfloat16, tensor_parallel_size=2; of an endpoint: "
+            "base_url=http://127.0.0.1:8000/v1, key_env=VARIABLE, concurrency=32, data_parallel=N, timeout=600, retries=4, "
+            "structured=json_schema|guided_json|none.",
+        ),
+    ] = None
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", help="Sampling setting NAME=VALUE, e.g. temperature=0.7, seed=1, thinking_tokens=4096."),
+    ] = None
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            "--repeats", min=1, help="Answers per case, each with its own seed; the same as --set draws=N, needs a temperature."
+        ),
+    ] = None
+    shard: Annotated[
+        str | None,
+        typer.Option("--shard", help="i/n: part i of n, for n machines, each with its own run folder; merge them later."),
+    ] = None
+    tensor_parallel: TensorParallel = None
+
+
+def with_ask_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take `options: AskOptions`: each field is an option of the command line."""
+    shared = inspect.signature(AskOptions, eval_str=True).parameters
+
+    @wraps(command)
+    def spread(**given: Any) -> None:
+        options = AskOptions(**{name: given.pop(name) for name in shared if name in given})
+        command(options=options, **given)
+
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        parameters += shared.values() if parameter.name == "options" else [parameter.replace(kind=parameter.KEYWORD_ONLY)]
+    spread.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return spread
+
+
+def ask_of(run: Path, options: AskOptions, reuse: str = "missing") -> Ask:
+    """What to ask: what was given, and what a preset fills in and prints. Ends the program where the options make no sense."""
+    given = _named_values(options.engine)
+    for name, value in (("thinking", options.thinking), ("tensor_parallel_size", options.tensor_parallel)):
+        if value is not None and given.setdefault(name, value) != value:
+            fail(f"--engine {name}={given[name]} contradicts the option of its own ({value}); leave one of them out")
+    sampling = _named_values(options.settings)
+    if options.repeats is not None and sampling.setdefault("draws", options.repeats) != options.repeats:
+        fail(f"--repeats {options.repeats} contradicts --set draws={sampling['draws']}; leave one of them out")
+    model, record = options.model, None
+    if preset := _preset(model):
+        filled = fill_model(load_presets(), preset[1], given.get("thinking"), given, sampling)
+        typer.echo(filled.shown, err=True)
+        model, record = f"{preset[0]}{filled.model}", dict(filled.record)
+        given, sampling = {**filled.engine, **given}, {**filled.settings, **sampling}
+    model, of_demo = _demo(model)
+    try:
+        engine = EngineSpec.parse(model, revision=options.model_revision, **{**of_demo, **given})
+    except TypeError as error:
+        raise EngineError(
+            f"an engine setting does not exist ({error}); see EngineSpec in helmbench_hf/models/engine.py"
+        ) from error
+    try:
+        settings = Settings(**sampling, free_form=options.free_form)
+        if options.shard is not None:
+            Shard.parse(options.shard)
+    except TypeError as error:
+        fail(f"a sampling setting does not exist ({error}); see Settings in helmbench_hf/runs/turns.py")
+    except ValueError as error:
+        fail(error)
+    return Ask(
+        run=str(run),
+        engine=engine,
+        settings=settings,
+        design=options.design,
+        dataset=options.dataset,
+        revision=options.revision,
+        only=options.only,
+        limit=options.limit,
+        shard=options.shard,
+        reuse=reuse,
+        preset=record,
+    )
+
+
+def judge_spec(text: str, thinking: str | None = None, tensor_parallel_size: int | None = None) -> JudgeSpec:
+    """Read `MODEL,id=..,family=..,mode=auto|fast|evidence,orders=1|2,NAME=VALUE..`; other names are engine settings.
+
+    The id is the model's name, the family the letters that it begins with, unless they are given. `preset:JUDGE` fills in
+    what is not given. `thinking` and `tensor_parallel_size` are for judges that do not say it themselves.
+    """
+    model, *settings = text.split(",")
+    machine = None if split_model(model)[0] == "endpoint" else tensor_parallel_size
+    common = {"thinking": thinking, "tensor_parallel_size": machine}
+    given = {**{name: value for name, value in common.items() if value is not None}, **_named_values(settings)}
+    record: dict[str, Any] = {}
+    if preset := _preset(model):
+        judge, filled = fill_judge(load_presets(), preset[1], given)
+        typer.echo(filled.shown, err=True)
+        model, record = f"{preset[0]}{filled.model}", dict(filled.record)
+        of_judge = {"id": judge.slug, "family": filled.family, "mode": judge.mode, "orders": judge.orders}
+        given = {**of_judge, **filled.engine, **given}
+    model, of_demo = _demo(model)
+    if of_demo:
+        given = {"id": DEMO, "family": "smollm2", **of_demo, **given}
+    named = {name: given.pop(name) for name in ("id", "family", "mode", "orders") if name in given}
+    return JudgeSpec.named(model, options=given, preset=record, **named)
+
+
+def _named_values(options: list[str] | None) -> dict[str, Any]:
+    """`NAME=VALUE` options as a dictionary; values are JSON where they can be, else text."""
+    found: dict[str, Any] = {}
+    for option in options or []:
+        name, equals, value = option.partition("=")
+        if not equals:
+            fail(f"{option!r} is no setting; write NAME=VALUE")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def _preset(model: str) -> tuple[str, str] | None:
+    """Split `preset:NAME` or `vllm:preset:NAME` into (engine with its colon, NAME); None for any other model."""
+    engine, mark, name = model.partition(MARK)
+    return (engine, name) if mark and (not engine or engine.endswith(":")) else None
+
+
+def _demo(model: str) -> tuple[str, dict[str, Any]]:
+    """The demo model's checkpoint and its engine settings for `demo`; any other model as it is.
+
+    float32, because a CPU without bfloat16 instructions (AVX2 alone) emulates it, four times slower.
+    """
+    kind, name = split_model(model)
+    if name != DEMO or kind == "endpoint":
+        return model, {}
+    return f"{kind}:{demo_model_path()}", {"dtype": "float32"}
