@@ -17,7 +17,7 @@ from helmbench_hf.runs.journal import Journal
 from tests.support.checkpoints import smollm2_path
 
 pytestmark = pytest.mark.vllm
-ONLY = "P1-B1-S1,P1-B1-S51,P1-B5-S2,P2-B1,P2-B2-S1,P2-B5-S1,P2-B6-S1"
+ONLY = "P1-B1-S1,P1-B1-S51,P1-B5-S2,P2-B1,P2-B2-S1,P1-B7-S3,P2-B6-S1"
 """Every mode, grader and kind of criterion once; all of `smoke` is what `make demo` runs."""
 RUN = ("--model", "demo", "--judge", "demo", "--design", "smoke", "--only", ONLY)
 
