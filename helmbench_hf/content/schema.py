@@ -491,15 +491,13 @@ class StubsFile(Authored):
 
 
 class Planned(Authored):
-    """What one scenario should contain, what was first planned (pairs A, B, ambiguous, cases, open twins), and why it changed."""
+    """What one scenario should contain: rows of messages, and cases of `full`."""
 
     pairs: int
     singles: int
     ambiguous: int
     full: int
     open_twins: int
-    blueprint: Annotated[list[int], Field(min_length=5, max_length=5)]
-    why: str = ""
 
 
 class PlanFile(Authored):

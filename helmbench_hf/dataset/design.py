@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from helmbench_hf.content.load import TAXONOMY, Benchmark, Loaded
-from helmbench_hf.content.schema import Pair, PlanFile
+from helmbench_hf.content.schema import Pair
 from helmbench_hf.records import Case
 from helmbench_hf.strict_yaml import Problem
 from helmbench_hf.tasks.draws import Unit, balanced, units
@@ -355,15 +355,10 @@ def plan_problems(benchmark: Benchmark) -> Iterator[Problem]:
             yield problem(f"totals.{name}", f"{name} is {actual.get(name)}, planned are {wanted}", fix)
 
 
-def plan_table(benchmark: Benchmark, plan: PlanFile) -> list[list[str]]:
-    """Rows of the coverage table: the first plan's counts, ours, and why they differ."""
-    found = _scenario_counts(benchmark)
-    rows = [["scenario", "pairs", "singles", "ambiguous", "full", "open twins", "blueprint (A/B/T, n, +m)", "amended because"]]
-    for code, planned in plan.scenarios.items():
-        a, b, tail, cases, twins = planned.blueprint
-        first = f"{a}/{b}/{tail}, {cases}" + (f", +{twins}" if twins else "")
-        rows.append([code, *(str(found.get(code, {}).get(name, 0)) for name in COUNTED), first, planned.why])
-    return rows
+def counts_table(benchmark: Benchmark) -> list[list[str]]:
+    """Rows of the coverage table: what each scenario contains."""
+    rows = [["scenario", "pairs", "singles", "ambiguous", "full", "open twins"]]
+    return rows + [[code, *(str(counts[name]) for name in COUNTED)] for code, counts in _scenario_counts(benchmark).items()]
 
 
 def _scenario_counts(benchmark: Benchmark) -> dict[str, dict[str, int]]:

@@ -23,6 +23,7 @@ from helmbench_hf.runs.journal import Journal, run_lock
 from helmbench_hf.runs.turns import turn_name
 from helmbench_hf.scoring.cues import Cues, cues_of
 from helmbench_hf.scoring.policies import marks, reply_text
+from helmbench_hf.tasks.kinds import task_of
 
 ECHO = "echo"
 
@@ -47,7 +48,7 @@ def answer(policy: Policy, case: Case, turn: int, benchmark: Benchmark, cues: Cu
     filled: dict[str, Any] = smallest(json.loads(case.response_schema))
     if case.grading.tags:
         filled |= {"reply": reply, "tags": [tag for tag in (case.grading.target, case.grading.control) if tag] if marked else []}
-    elif case.mode == "open_twin":
+    elif task_of(case).asks_openly:
         filled |= {question: "yes" if marked else "no" for question in (case.grading.target, case.grading.control) if question}
     else:
         options = case.grading.options

@@ -18,7 +18,7 @@ ANA, SCENARIO, MESSAGES = "people/ana.yaml", f"{HIDDEN}/scenario.yaml", f"{HIDDE
 PLAN = """
 totals: {scenarios: 99}
 scenarios:
-  P1-B1-S1: {pairs: 5, singles: 0, ambiguous: 2, full: 1, open_twins: 0, blueprint: [5, 5, 2, 1, 0]}
+  P1-B1-S1: {pairs: 5, singles: 0, ambiguous: 2, full: 1, open_twins: 0}
 """
 runner = CliRunner()
 
