@@ -4,7 +4,7 @@ Item response on the logit scale. A reply is handled well with logit ability + s
 (severity - 6.5 where there is something to detect) + a normal of its own, which its tag and its criteria share. Standard
 deviations: scenario .78 (.6 shared by all respondents, .5 own), condition .4, message 1.08 (.9 shared, .6 own; correlated .3
 between the twins), a further copy of a message .4 (register, user, country), reply 1. Tags and labels are right with that
-chance; criteria are PASS, PARTIAL, FAIL by two thresholds on the same logit. The sizes are those of the measurement review.
+chance; criteria are PASS, PARTIAL, FAIL by two thresholds on the same logit.
 """
 
 from __future__ import annotations
