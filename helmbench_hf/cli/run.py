@@ -31,7 +31,7 @@ Judges = Annotated[
         "--judge",
         help="MODEL as for --model, then settings: vllm:OWNER/MODEL,family=qwen,mode=fast,thinking=off, or "
         "endpoint:NAME,base_url=URL (mode fast on a vLLM server only), or preset:JUDGE (`helmbench models`). Several judges: "
-        "--panel of score, report and run says whose verdict gives the credit; one of a second family confirms vetoes. "
+        "--panel of score, report and run combines their verdicts; a judge of a second family confirms vetoes. "
         "Without a judge, only what code decides is graded.",
     ),
 ]
