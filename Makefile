@@ -22,7 +22,7 @@ lint: .venv/ready
 types: .venv/ready
 	$(BIN)/mypy
 
-# A model on two threads slows tenfold beside another busy process, so tests with one run alone. tests/test_line.py is the one
+# Tests with a real model run alone: two of them at once share two threads. tests/test_line.py is the one
 # pass of a real model over every stage.
 unit: .venv/ready
 	$(BIN)/python -m pytest -n auto -m "not slow and not vllm and not model" --durations=8
