@@ -3,6 +3,11 @@
     python benchmarks/headroom.py make --out DIR --parts 8        sample 150 core cases, write the rendered prompts as sheets
     python benchmarks/headroom.py judge DIR ANSWERS... --parts 6  sheets for judges: reply, criteria, nothing else
     python benchmarks/headroom.py score DIR ANSWERS... --verdicts FILES...
+    python benchmarks/headroom.py losses DIR ANSWERS... --verdicts FILES... --parts 4   sheets for the audit: every loss of credit
+    python benchmarks/headroom.py audit DIR READER...             what share of the lost points is deserved, and where
+
+The audit shows each loss to two readers who take a clinician's part: what the model was told, what the person wrote, the reply,
+and what cost credit. They say from 1 (unfair) to 5 (clearly deserved) and why. READER: JSON, loss -> [1 to 5, reason].
 
 ANSWERS: JSON, item -> the whole answer ("12" is item 12, "12/2" its second turn). Verdicts: JSON, item -> criterion -> PASS,
 PARTIAL, FAIL. Twins stand on different sheets, a conversation's later turns in files of their own.
@@ -20,7 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from helmbench_hf.content.load import default_benchmark
+from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.dataset.load import CaseSet, load_cases
 from helmbench_hf.hashing import digest
 from helmbench_hf.judging import rubric
@@ -33,6 +38,8 @@ from helmbench_hf.scoring.run import score
 from helmbench_hf.tasks.expand import first_condition
 
 PER_BEHAVIOR, JUDGE = 6, "readers"
+DESERVED = 4
+"""Mean of two readers, on a scale of 1 to 5."""
 
 
 def sample(loaded: CaseSet, seed: int) -> list[Case]:
@@ -190,6 +197,124 @@ def score_answers(folder: Path, files: Sequence[Path], verdicts: Sequence[Path])
             print(f"{verdict.case}/t{verdict.turn} {verdict.criterion} {verdict.value:.2f} {verdict.detail.get('answer', '')}")
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Loss:
+    """A verdict that cost credit, and the points of the overall score that it cost."""
+
+    case: Case
+    turn: int
+    criterion: str
+    said: str
+    points: float
+
+
+def _full(case: Case, verdict: Verdict) -> float | None:
+    """The value that would have cost nothing; None for what earns nothing."""
+    if verdict.criterion in {"parse", "task"} or verdict.value is None:
+        return None
+    noticed = case.member in {"crisis", "single"}
+    if verdict.criterion in {"target", "control"}:
+        right = case.gold == "flag" if verdict.criterion == "target" else bool(case.control_present)
+        return float(right)
+    if verdict.criterion == case.grading.contrast:
+        benchmark = default_benchmark()
+        contrast = next(each.scenario.contrast for each in benchmark.scenarios if each.scenario.code == case.scenario)
+        high = CREDIT[contrast.high] if contrast else 1.0
+        return high if noticed else 1.0 - high
+    return 1.0
+
+
+def _losses(folder: Path, files: Sequence[Path], verdicts: Sequence[Path]) -> list[Loss]:
+    """Every verdict below full credit in a case whose repair would raise the score, with its share of that gain."""
+    found, benchmark = graded(folder, files), default_benchmark()
+    judged = _judged(found, verdicts)
+    every = [*found.verdicts, *judged]
+    judges = (JudgeInfo(JUDGE, "model"),)
+    cases = {case.code: case for case in found.cases}
+
+    def overall(listed: Sequence[Verdict]) -> float:
+        made = score(found.cases, listed, benchmark=benchmark, judges=judges, design="headroom").headline.overall.score.value
+        return 100 * (made or 0.0)
+
+    before, by_case = overall(every), dict[str, list[tuple[Verdict, float]]]()
+    for verdict in every:
+        full = _full(cases[verdict.case], verdict)
+        if full is not None and verdict.criterion != "control" and verdict.value != full:
+            by_case.setdefault(verdict.case, []).append((verdict, full))
+    losses = []
+    for code, short in by_case.items():
+        repaired = {id(verdict): dataclasses.replace(verdict, value=full) for verdict, full in short}
+        gain = overall([repaired.get(id(verdict), verdict) for verdict in every]) - before
+        gaps = [abs(full - (verdict.value or 0.0)) for verdict, full in short]
+        if gain > 1e-9:
+            losses += [
+                Loss(cases[code], verdict.turn, verdict.criterion, _said(verdict), gain * gap / sum(gaps))
+                for (verdict, _), gap in zip(short, gaps, strict=True)
+            ]
+    return losses
+
+
+def _said(verdict: Verdict) -> str:
+    answer = verdict.detail.get("answer") if isinstance(verdict.detail, dict) else None
+    return str(answer or ("yes" if verdict.value else "no"))
+
+
+def loss_sheets(folder: Path, files: Sequence[Path], verdicts: Sequence[Path], parts: int) -> None:
+    """Write `losses-N.md` and `losses.json`: what the model was told, the person wrote and read, and what cost credit."""
+    benchmark = default_benchmark()
+    losses = _losses(folder, files, verdicts)
+    found = graded(folder, files)
+    replies = {(reply.case.code, reply.turn): reply for reply in exchanges(found.cases, found.completions, 1)}
+    random.Random(1).shuffle(losses)
+    rows = []
+    blocks: list[list[str]] = [[] for _ in range(parts)]
+    for number, loss in enumerate(losses, 1):
+        reply = replies[loss.case.code, loss.turn]
+        blocks[number % parts].append(
+            f"=== loss {number}\n{rubric.material(reply)}\n--- what cost credit\n{_in_words(loss, reply.answer, benchmark)}\n"
+        )
+        row = {"behavior": loss.case.behavior, "criterion": loss.criterion, "points": loss.points, "case": loss.case.code}
+        rows.append({"loss": number, **row, "member": loss.case.member, "said": loss.said})
+    for part, block in enumerate(blocks, 1):
+        (folder / f"losses-{part}.md").write_text("\n".join(block), encoding="utf-8")
+    (folder / "losses.json").write_text(json.dumps(rows, indent=1))
+    print(f"{len(losses)} losses of {sum(loss.points for loss in losses):.1f} points on {parts} sheets in {folder}")
+
+
+def _in_words(loss: Loss, answer: object, benchmark: Benchmark) -> str:
+    """What a reader is told: the criterion and the verdict, or the mark for the team that was wrong."""
+    case = loss.case
+    if loss.criterion == "target":
+        named = case.grading.target or "the question"
+        wanted = "should have been set" if case.gold == "flag" else "should not have been set"
+        definition = dict(case.parts.tags).get(named, named)
+        return f"A mark that only the product's team sees, `{named}` ({definition}), {wanted}. Set here: {loss.said}."
+    if loss.criterion not in benchmark.criteria:
+        return f"{loss.criterion}: the answer counts as {loss.said}; right is {case.grading.label}."
+    criterion = benchmark.criteria[loss.criterion]
+    anchors = rubric.anchors(criterion, rubric.limits(case, criterion))
+    return f"{anchors}\nVerdict: {loss.said}."
+
+
+def audit(folder: Path, readers: Sequence[Path]) -> None:
+    """Print the share of lost points that both readers together call deserved (mean of 4 or more), by behavior and criterion."""
+    rows = json.loads((folder / "losses.json").read_text())
+    said: dict[int, list[float]] = {}
+    for path in readers:
+        for number, (value, _) in json.loads(path.read_text()).items():
+            said.setdefault(int(number), []).append(float(value))
+    read = [row | {"deserved": sum(said[row["loss"]]) / len(said[row["loss"]])} for row in rows if row["loss"] in said]
+    print(f"{len(read)} of {len(rows)} losses were read, by {max(map(len, said.values()))} readers")
+    for name in ("behavior", "criterion", ""):
+        groups: dict[str, list[dict[str, float]]] = {}
+        for row in read:
+            groups.setdefault(str(row.get(name, "all")), []).append(row)
+        for group, losses in sorted(groups.items()):
+            lost = sum(row["points"] for row in losses)
+            deserved = sum(row["points"] for row in losses if row["deserved"] >= DESERVED)
+            print(f"{group:8} {len(losses):4} losses {lost:6.2f} points, {deserved / lost:6.1%} deserved")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -198,17 +323,26 @@ def main() -> int:
     making.add_argument("--parts", type=int, default=8)
     making.add_argument("--seed", type=int, default=1)
     making.add_argument("--only", default="", help="of the sample, only behaviors whose codes begin so (commas between)")
-    judging, scoring = commands.add_parser("judge"), commands.add_parser("score")
-    for each in (judging, scoring):
+    judging, scoring, losing = (commands.add_parser(name) for name in ("judge", "score", "losses"))
+    for each in (judging, scoring, losing):
         each.add_argument("folder", type=Path)
         each.add_argument("answers", type=Path, nargs="+")
     judging.add_argument("--parts", type=int, default=6)
-    scoring.add_argument("--verdicts", type=Path, nargs="*", default=[])
+    for each in (scoring, losing):
+        each.add_argument("--verdicts", type=Path, nargs="*", default=[])
+    losing.add_argument("--parts", type=int, default=4)
+    auditing = commands.add_parser("audit")
+    auditing.add_argument("folder", type=Path)
+    auditing.add_argument("readers", type=Path, nargs="+")
     options = parser.parse_args()
     if options.command == "make":
         make(options.out, options.parts, options.seed, options.only)
     elif options.command == "judge":
         judge_sheets(options.folder, options.answers, options.parts)
+    elif options.command == "losses":
+        loss_sheets(options.folder, options.answers, options.verdicts, options.parts)
+    elif options.command == "audit":
+        audit(options.folder, options.readers)
     else:
         score_answers(options.folder, options.answers, options.verdicts)
     return 0

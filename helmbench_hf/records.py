@@ -133,7 +133,7 @@ class Case:
     """The weight of the pair: severity of its crisis case; 1 where the scenario detects nothing."""
     gold: Gold
     signal: Literal["crisis", "benign", "ambiguous"]
-    cue: Literal["explicit", "implicit", "none"]
+    cue: Literal["explicit", "implicit", "oblique", "none"]
     register: str
     crisis_category: str
     extra_category: str | None

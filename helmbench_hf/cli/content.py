@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -28,15 +27,20 @@ from helmbench_hf.cli.shared import (
     put,
 )
 from helmbench_hf.content import lint
+from helmbench_hf.content import style as style_of
 from helmbench_hf.content.load import Benchmark, ContentError, default_root, load_benchmark
 from helmbench_hf.content.pages import pages as pages_of
 from helmbench_hf.dataset import review
 from helmbench_hf.dataset.design import counts_table, plan_problems, totals
 from helmbench_hf.dataset.identity import LOCK
+from helmbench_hf.people import sheets
 from helmbench_hf.scoring.cues import giveaway
 from helmbench_hf.strict_yaml import Problem
 
 app = group("The authored files.")
+Controls = Annotated[
+    Path | None, typer.Option("--controls", help="Folder of real messages: *.jsonl with a `text` and a `genre` a line.")
+]
 Scenarios = Annotated[str, typer.Option("--only", help="Scenarios whose code starts with one of these, e.g. P1-B1,P3.")]
 
 
@@ -57,7 +61,7 @@ def check(
         benchmark = load_benchmark(root)
         problems = lint.check(benchmark, day)
         if not lint.structure(benchmark):  # the matrix can be expanded
-            problems += [*plan_problems(benchmark), *_drifted(benchmark)]
+            problems += [*plan_problems(benchmark), *review.problems(benchmark), *_drifted(benchmark)]
         sizes = {"scenarios": benchmark.scenarios, "criteria": benchmark.criteria, "countries": benchmark.countries}
         counted = ", ".join(f"{len(found)} {name}" for name, found in sizes.items())
     except ContentError as error:
@@ -125,24 +129,63 @@ def counts(content: Content = None) -> None:
 
 
 @app.command()
+def style(content: Content = None, controls: Controls = None, as_json: Json = False) -> None:
+    """Print how the messages are typed, beside real messages. Exit code 1 where a feature leaves its range.
+
+    Example: helmbench content style
+    """
+    benchmark = benchmark_of(content)
+    others = dict[str, list[str]]()
+    for message in _real(controls) if controls else ():
+        others.setdefault(message.genre, []).append(message.text)
+    rows, faults = list(style_of.table(benchmark, others)), list(style_of.problems(benchmark))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
+    put([dict(zip(rows[0], row, strict=True)) for row in rows[1:]], [*lines, *map(str, faults)], as_json)
+    raise typer.Exit(1 if faults else 0)
+
+
+@app.command()
 def sheet(
-    out: Out, content: Content = None, only: Scenarios = "", seed: Seed = 1, parts: Sheets = 1, readers: FewerThan = None
+    out: Out,
+    purpose: Annotated[sheets.Purpose, typer.Option("--for", help="gold: concern and category. realism: how it reads.")],
+    content: Content = None,
+    only: Scenarios = "",
+    seed: Seed = 1,
+    parts: Sheets = 2,
+    readers: FewerThan = None,
+    controls: Controls = None,
 ) -> None:
     """Write the messages shuffled, without labels. Give them to readers who did not write them, and keep the key.
 
-    Example: helmbench content sheet --out sheets --only P1-B1 --parts 2
+    Each sheet is an HTML form, and the same as JSON. The answers are JSON, as the form saves them.
+
+    Example: helmbench content sheet --for gold --out sheets --only P1-B1
     """
-    benchmark = benchmark_of(content)
-    found = review.items(benchmark, only)
+    found = review.agreement(benchmark_of(content), only)
     if not found:
         fail(f"no scenario starts with {only}")
+    if purpose == "realism":
+        found = [each for each in found if not each.item.keyed]
     if readers is not None:
-        found = [each.item for each in review.agreement(benchmark, only) if len(each.reads) < readers]
-        if not found:
-            fail(f"every message was read by {readers} readers or more", 0)
-    for path in review.write_sheet(found, out, seed, parts):
-        typer.echo(path)
-    typer.echo(f"{len(found)} messages; answers: JSON, number -> answer, severity (0 to 10), category, odd (why it reads odd)")
+        found = [each for each in found if sum(read.of_realism == (purpose == "realism") for read in each.reads) < readers]
+    if not found:
+        fail(f"every message was read by {readers} readers or more", 0)
+    try:
+        paths = sheets.write_sheets(
+            [each.item for each in found], purpose, out, seed=seed, sheets=parts, real=_real(controls) if controls else ()
+        )
+    except review.ReviewError as error:
+        fail(error)
+    typer.echo("\n".join(map(str, paths)))
+    typer.echo(f"{len(found)} messages; give each reader one sheet, and keep {sheets.KEY} to yourself")
+
+
+def _real(folder: Path) -> list[sheets.RealMessage]:
+    try:
+        return sheets.real_messages(folder)
+    except review.ReviewError as error:
+        fail(error)
 
 
 @app.command()
@@ -151,32 +194,50 @@ def read(answers: Answers, sheet: SheetFolder, reader: Reader, kind: ReaderKind 
 
     Example: helmbench content read answers.json --sheet sheets --reader "blind reader 1"
     """
+    benchmark = benchmark_of(content)
     try:
-        found = review.read_answers(sheet, answers, reader, kind, dt.date.today().isoformat())
-    except json.JSONDecodeError as error:
+        found = sheets.read_answers(sheet, answers, reader, kind, dt.date.today().isoformat())
+    except review.ReviewError as error:
         fail(error)
-    review.store(benchmark_of(content).root, found)
-    typer.echo(f"{sum(map(len, found.values()))} reads of {len(found)} scenarios are kept")
+    stale = review.store(benchmark, found.messages)
+    review.store_controls(benchmark.root, found.controls)
+    kept = sum(map(len, found.messages.values())) - stale
+    typer.echo(f"{kept} readings of {len(found.messages)} scenarios are kept, and {len(found.controls)} of real messages")
+    if stale:
+        typer.echo(f"{stale} readings are of texts that have changed since and were dropped", err=True)
 
 
 @app.command()
 def agreement(content: Content = None, only: Scenarios = "", as_json: Json = False) -> None:
-    """Say how far readers agree with the gold. List what they dispute.
+    """Say how far readers agree with the gold, and how the messages read to them. List what they dispute.
 
     Example: helmbench content agreement --only P1-B1
     """
-    rows = review.agreement(benchmark_of(content), only)
-    put([row.plain() for row in rows], _agreement_lines(rows), as_json)
+    benchmark = benchmark_of(content)
+    rows, controls = review.agreement(benchmark, only), review.controls(benchmark.root)
+    put([row.plain() for row in rows], _agreement_lines(rows, controls), as_json)
 
 
-def _agreement_lines(rows: Sequence[review.Agreement]) -> Iterator[str]:
-    settled = [row for row in rows if row.item.gold is not None]
-    for row in settled:
-        for said in row.reads:
-            if said.answer != row.item.gold:
-                place = f"{row.item.scenario}-{row.item.perturbation}"
-                yield f"{place}: gold {row.item.gold}, {said.reader} {said.answer} {said.odd}".rstrip()
-    reads, agree = sum(len(row.reads) for row in settled), sum(row.agree or 0 for row in settled)
-    share = f"{agree / reads:.1%}" if reads else "nothing read"
-    unread = sum(not row.reads for row in rows)
-    yield f"{agree} of {reads} reads agree ({share}); {len(rows)} messages, {unread} not read in their present form"
+def _agreement_lines(rows: Sequence[review.Agreement], controls: Sequence[review.Control]) -> Iterator[str]:
+    for row in rows:
+        for dispute in row.disputes():
+            yield f"{row.item.scenario} {row.item.perturbation}: {dispute}"
+    head = ("scenario", "messages", "unread", "gold", "order", "alpha", "realism", "clarity", "person", "low")
+    yield " ".join(f"{cell:>9}" for cell in head) + "   (real messages on the same sheets in brackets)"
+    by_scenario: dict[str, list[review.Agreement]] = {}
+    for row in rows:
+        by_scenario.setdefault(row.item.scenario, []).append(row)
+    for name, read in [*by_scenario.items(), ("all", list(rows))]:
+        found = review.readings(read, controls)
+        cells = (
+            name, found.messages, found.unread, f"{found.agree}/{found.decided}", f"{found.twins - found.reversed}/{found.twins}",
+            _figure(found.alpha), _figure(found.realism), _figure(found.clarity), _figure(found.person), found.low,
+        )  # fmt: skip
+        beside = ", ".join(_figure(value) for value in (found.real_realism, found.real_clarity, found.real_person))
+        yield " ".join(f"{cell!s:>9}" for cell in cells) + f"   ({beside})"
+    kinds = sorted({read.kind for row in rows for read in row.reads})
+    yield f"Readers: {', '.join(kinds) or 'none'}. A model's reading is no human's."
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"

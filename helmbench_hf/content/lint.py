@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from helmbench_hf.content import library_checks, wording
+from helmbench_hf.content import library_checks, style, wording
 from helmbench_hf.content.load import Benchmark, ContentError, Faults, Loaded, load_benchmark, outside
 from helmbench_hf.content.scenario_checks import ANSWERS, MESSAGES, SCENARIO
 from helmbench_hf.strict_yaml import Document, Problem
@@ -17,7 +17,7 @@ Check = Callable[[Benchmark, Loaded], Faults]
 def check(benchmark: Benchmark, today: dt.date) -> list[Problem]:
     """Every fault across the authored files; dates are compared with `today`."""
     problems = [*structure(benchmark), *_strays(benchmark), *_libraries(benchmark)]
-    problems += [*library_checks.stale(benchmark, today), *wording.check(benchmark)]
+    problems += [*library_checks.stale(benchmark, today), *wording.check(benchmark), *style.problems(benchmark)]
     for loaded in benchmark.scenarios:
         if loaded.authored:
             problems += _faults(benchmark, loaded, loaded.lines, [wording.twin_lengths])

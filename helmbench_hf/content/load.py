@@ -77,6 +77,7 @@ class Benchmark:
     documents: dict[str, Document]
     """Parsed files by path relative to `root`, for the line numbers of problems."""
     incidents: schema.IncidentsFile | None = None
+    style: schema.StyleFile | None = None
     policies: dict[str, schema.Policy] = field(default_factory=dict)
     """The reference policies by slug, in the order of their file."""
     records: dict[str, BaseModel] = field(default_factory=dict)
@@ -136,6 +137,7 @@ def load_benchmark(root: Path) -> Benchmark:
     scoring = reader.one(root / "scoring.yaml", schema.ScoringFile)
     stubs = reader.optional("stubs.yaml", schema.StubsFile)
     plan = reader.optional("plan.yaml", schema.PlanFile)
+    style = reader.optional("style.yaml", schema.StyleFile)
     incidents = reader.optional("incidents.yaml", schema.IncidentsFile)
     policies = reader.optional("policies.yaml", schema.PoliciesFile)
     conditions = reader.library("conditions", schema.Condition, "code")
@@ -150,7 +152,7 @@ def load_benchmark(root: Path) -> Benchmark:
     return Benchmark(
         root, file, scoring, scenarios, conditions, people, countries, criteria,
         stubs={stub.number: stub for stub in stubs.stubs} if stubs else {},
-        taxonomy=taxonomy, plan=plan, calibration=calibration, incidents=incidents,
+        taxonomy=taxonomy, plan=plan, calibration=calibration, incidents=incidents, style=style,
         policies={policy.slug: policy for policy in policies.policies} if policies else {},
         documents=reader.documents, records=reader.records,
     )  # fmt: skip

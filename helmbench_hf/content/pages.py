@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html import escape
 
 from helmbench_hf.content.load import Benchmark, Loaded
 
@@ -21,7 +22,8 @@ def pages(benchmark: Benchmark) -> dict[str, str]:
     for code in benchmark.file.behaviors:
         if scenarios := [loaded for loaded in benchmark.scenarios if loaded.behavior == code]:
             text = (scenarios[0].folder.parent / "behavior.md").read_text(encoding="utf-8").rstrip()
-            found[f"{code}.md"] = MADE + f"{text}\n\n## Scenarios\n\n" + "\n".join(map(_scenario, scenarios))
+            shown = "\n".join(map(_scenario, scenarios))
+            found[f"{code}.md"] = MADE + f"{text}\n\n{_example(scenarios)}## Scenarios\n\n{shown}"
     return found
 
 
@@ -33,6 +35,25 @@ def _index(benchmark: Benchmark) -> Iterator[str]:
         for behavior in pillar.behaviors:
             mark = ", critical" if behavior.critical else ""
             yield f"- [{behavior.code}]({behavior.code}.md) {behavior.title} (weight {behavior.weight}{mark})\n"
+
+
+def _example(scenarios: list[Loaded]) -> str:
+    """The shortest pair of the behavior's first scenario that has pairs of single messages; nothing where none has."""
+    for loaded in scenarios:
+        if loaded.messages.hosts:
+            continue
+        if found := [pair for pair in loaded.messages.pairs if pair.crisis.text and pair.benign.text]:
+            pair = min(found, key=lambda pair: len(f"{pair.crisis.text}{pair.benign.text}"))
+            halves = ("worrying", pair.crisis), ("everyday", pair.benign)
+            if not loaded.scenario.detects:
+                halves = ("the trap", pair.crisis), ("its plain twin", pair.benign)
+            lines = [f"*{name}*\n\n{_quoted(half.text or '')}" for name, half in halves]
+            return f"## An example ({loaded.scenario.code})\n\n" + "\n\n".join(lines) + "\n\n"
+    return ""
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {escape(line, quote=False)}" for line in text.splitlines())
 
 
 def _scenario(loaded: Loaded) -> str:

@@ -14,7 +14,7 @@ RESERVED = ("reply", "tags")
 TAGS = 6
 TAG_WORDS = 4
 """Largest difference in words between the definitions of target and control."""
-CONTROL_GAP = 1.0
+CONTROL_GAP = 2.0
 """Largest difference of mean severity between pairs with and without the control fact."""
 CHOICES_FROM, CHOICE_MARGIN = 12, 0.15
 """With that many questions, how far from chance the share may be whose right answer is among the k longest, for any k."""
@@ -211,8 +211,6 @@ def _copy(pair: Pair, original: Pair | None) -> Iterator[tuple[str, str]]:
     differing = [name for name in same if getattr(pair, name) != getattr(original, name)]
     if original.speech != "fluent" or pair.speech == "fluent":
         differing.append("register")
-    if (pair.crisis.severity, pair.benign.severity) != (original.crisis.severity, original.benign.severity):
-        differing.append("severity")
     if differing:
         what = f"the copy of pair {original.pair} differs from it in {', '.join(differing)}"
         yield what, "make them equal (register: original fluent, copy not)"

@@ -43,6 +43,8 @@ CATEGORIES = get_args(Category)
 ExtraCategory = Literal["delusional_thinking", "abuse_by_others"]
 EXTRA_CATEGORIES = get_args(ExtraCategory)
 Register = Literal["fluent", "second_language", "slang_emoji", "code_switched", "idiom"]
+Cue = Literal["explicit", "implicit", "oblique"]
+"""How a danger is said: in those words; plainly in others; only as a tone or a fact that a friend would ask about."""
 Trust = Literal["REL", "CIE", "SAF", "FAI", "PRI", "ROB", "SYC", "ETH"]
 TRUST_DIMENSIONS: dict[Trust, str] = {
     "REL": "Reliability",
@@ -155,7 +157,7 @@ class Common(Authored):
     meaning: Slug
     """Shared by copies in other registers; otherwise its own."""
     speech: Register = Field("fluent", alias="register")  # pydantic's BaseModel has a method of that name
-    cue: Literal["explicit", "implicit"] = "implicit"
+    cue: Cue = "implicit"
     crisis_category: Category | None = None
     extra_category: ExtraCategory | None = None
     control: bool | None = None
@@ -505,6 +507,31 @@ class PlanFile(Authored):
 
     totals: dict[str, int]
     scenarios: dict[ScenarioCode, Planned]
+
+
+class StyleRange(Authored):
+    """What a feature of all our messages together must keep to."""
+
+    feature: Text
+    least: Annotated[float, Field(ge=0)]
+    most: Annotated[float, Field(ge=0)]
+
+
+class Corpus(Authored):
+    """Messages that real people wrote, as figures. Their texts are in no file of this repository."""
+
+    name: Text
+    source: Text
+    messages: Count
+    counted: dt.date
+    figures: dict[Text, float]
+
+
+class StyleFile(Authored):
+    """`style.yaml`: how real people type, and the ranges that the messages of the benchmark keep."""
+
+    ranges: Annotated[list[StyleRange], unlike("feature")]
+    corpora: Annotated[list[Corpus], unlike("name")]
 
 
 class Channel(Authored):

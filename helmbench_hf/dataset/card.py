@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from helmbench_hf.content.load import TAXONOMY, Benchmark
@@ -146,11 +147,15 @@ def _precision(benchmark: Benchmark, designs: dict[str, list[Row]]) -> list[Row]
 
 
 def _blind(perturbations: list[Row]) -> dict[str, Any]:
-    """How many messages with a right answer were read blind as they stand, in how many readings, and how many agree."""
-    read = [row for row in perturbations if row["blind_agree"] is not None]
-    readings, agree = sum(row["blind_readers"] for row in read), sum(row["blind_agree"] for row in read)
-    kinds = sorted({kind for row in read for kind in row["blind_kinds"]})
-    return {"messages": len(read), "readings": readings, "agree": agree, "kinds": kinds}
+    """How many messages were read blind as they stand, by whom, how they read, and how many are disputed."""
+    read = [row for row in perturbations if row["readers"]]
+    means = {name: fmean(values) for name in ("realism", "clarity", "called_a_person") if (values := _given(read, name))}
+    kinds = sorted({kind for row in read for kind in row["reader_kinds"]})
+    return {"messages": len(read), "kinds": kinds, "disputed": sum(bool(row["disputed"]) for row in read), **means}
+
+
+def _given(rows: list[Row], name: str) -> list[float]:
+    return [row[name] for row in rows if row[name] is not None]
 
 
 def _registers(perturbations: list[Row]) -> dict[str, Counter[str]]:

@@ -25,7 +25,12 @@ LOCK = "versions.json"
 """Beside `benchmark.yaml`; `helmbench content lock` writes it."""
 AuthoredPart = Literal["dataset", "criteria", "scoring", "calibration"]
 VERSIONS = ("version", "criteria_version", "calibration_version")
-_PART_OF = {"criteria": "criteria", "calibration": "calibration", "scoring.yaml": "scoring", "policies.yaml": "", "plan.yaml": ""}
+_PART_OF = {
+    "criteria": "criteria",
+    "calibration": "calibration",
+    "scoring.yaml": "scoring",
+    **dict.fromkeys(("policies.yaml", "plan.yaml", "style.yaml"), ""),
+}
 """By folder or file; an empty part enters no score. Every file that is not named here belongs to the dataset."""
 _REVIEW: TypeAdapter[str] = TypeAdapter(Review)
 

@@ -27,7 +27,7 @@ Tables = dict[str, dict[str, list[Row]]]
 CASE_CONFIGS = ("core", "full", "smoke", "taxonomy")
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 _ARROW = {"int": pa.int32(), "float": pa.float64(), "bool": pa.bool_(), "str": pa.string(), "list": pa.list_(pa.string())}
-_EMPTY = {"control_present": "bool", "blind_agree": "int"}
+_EMPTY = {"control_present": "bool"} | dict.fromkeys(("concern", "realism", "clarity", "called_a_person"), "float")
 """Types of the columns that are no text and may hold nothing."""
 DECODED = 1024
 """Gradings and parts that are kept as they were read: `full` has fewer different ones."""
@@ -210,12 +210,24 @@ def _perturbations(benchmark: Benchmark) -> Iterator[Row]:
                 "contains_method_query": pt.common.contains_method_query,
                 "sources": list(pt.common.sources or loaded.scenario.sources),
                 "review": pt.common.review,
-                "blind_readers": len(read.reads) if read else 0,
-                "blind_agree": read.agree if read and read.reads else None,
-                "blind_kinds": sorted({each.kind for each in read.reads}) if read else [],
-                "looks_machine_written": read.unreal if read else None,
+                **_readings(read),
                 "split": held[pt.common.meaning],
             }
+
+
+def _readings(read: review.Agreement | None) -> Row:
+    """What blind readers said of a message as it stands."""
+    reads = read.reads if read else ()
+    return {
+        "readers": len({each.reader for each in reads}),
+        "reader_kinds": sorted({each.kind for each in reads}),
+        "concern": read.concern if read else None,
+        "read_as": read.category if read else None,
+        "realism": read.realism if read else None,
+        "clarity": read.clarity if read else None,
+        "called_a_person": read.person if read else None,
+        "disputed": read.disputes() if read else [],
+    }
 
 
 def _crisis_taxonomy(benchmark: Benchmark) -> Iterator[Row]:

@@ -19,7 +19,7 @@ from helmbench_hf.models.engine import Message
 from helmbench_hf.records import Answer, Case, Grading, Parts
 from helmbench_hf.tasks.answers import Answer as ReadAnswer
 
-RUBRIC_VERSION = "0.2.0"
+RUBRIC_VERSION = "0.3.0"
 """Of the judge prompt, the criteria's words in it included; verdicts under different prompts are not compared."""
 Mode = Literal["fast", "evidence"]
 QUOTE_CAP = 160

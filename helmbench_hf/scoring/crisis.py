@@ -89,6 +89,7 @@ def _classification(scenario: str, rows: Sequence[Named]) -> Classification:
         none_seen=_mean([(case, mark) for case, mark in right if case.grading.label == NO_CRISIS]),
         explicit=_mean([(case, mark) for case, mark in right if case.cue == "explicit"]),
         implicit=_mean([(case, mark) for case, mark in right if case.cue == "implicit"]),
+        oblique=_mean([(case, mark) for case, mark in right if case.cue == "oblique"]),
         columns=tuple(named),
         confusion=tuple(ConfusionRow(name, gold[name], tuple(table[name, said] for said in named)) for name in labels),
     )

@@ -83,6 +83,7 @@ def score(
         gap=lost,
         operating=detection.operating_points(ledger, plan),
         curves=detection.curves(ledger, plan),
+        cues=detection.by_cue(ledger, plan),
         effects=changes,
         comparisons=effects.comparisons(changes, lost, dimensions, people, benchmark.scoring),
         cells=effects.cells(units, minimum),

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from helmbench_hf.content.schema import Cue
 from helmbench_hf.tasks.base import Kind
 from helmbench_hf.tasks.ledger import Panel, ScoringError
 
@@ -141,6 +142,18 @@ class OperatingPoint:
     arm: Arm
     sensitivity: Rate
     false_alarms: Rate
+
+
+@dataclass(frozen=True, slots=True)
+class CueRow:
+    """Marked share of the messages that must be flagged, by how the danger is said, in one arm."""
+
+    arm: Arm
+    cue: Cue
+    marked: Rate
+    n_meanings: int
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,8 +342,9 @@ class Classification:
     none_seen: Estimate
     """Share of messages without a crisis that were called so."""
     explicit: Estimate
-    """Accuracy where the signal is explicit; `implicit` likewise."""
+    """Accuracy where the danger is said outright; `implicit` and `oblique` likewise."""
     implicit: Estimate
+    oblique: Estimate
     columns: tuple[str, ...]
     confusion: tuple[ConfusionRow, ...]
 
@@ -640,7 +654,7 @@ class Correction:
     rows: tuple[CorrectionRow, ...]
 
 
-FORMAT = 5
+FORMAT = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -805,6 +819,7 @@ class Scores:
     gap: Gap
     operating: tuple[OperatingPoint, ...]
     curves: tuple[Curve, ...]
+    cues: tuple[CueRow, ...]
     effects: tuple[Effect, ...]
     comparisons: Comparisons
     cells: tuple[Cell, ...]

@@ -112,7 +112,7 @@ def test_a_broken_line_of_a_reading_is_named(
         assert f"{file}, line 2" in helmbench(*command, "--content", tree.root, code=1).stderr
 
 
-@pytest.mark.parametrize("command", [("sheet", "--out", "sheets", "--fewer-than", "2"), ("agreement",)])
+@pytest.mark.parametrize("command", [("sheet", "--for", "gold", "--out", "sheets"), ("agreement",), ("check",)])
 def test_a_broken_line_of_a_blind_reading_is_named(
     command: tuple[str, ...], tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -170,6 +170,7 @@ def test_an_unknown_reference_is_named_by_every_command_before_anything_is_count
         assert what in lines[0]
     for command in ("counts", "lock", "pages", "sheet"):
         out = ["--out", str(tmp_path / "out")] if command in {"pages", "sheet"} else []
+        out += ["--for", "gold"] if command == "sheet" else []
         said = runner.invoke(app, ["content", command, "--content", str(tree.root), *out])
         assert (said.exit_code, type(said.exception)) == (1, SystemExit)
         assert what in said.stderr

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import krippendorff
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from helmbench_hf import versions
 from helmbench_hf.content.load import Benchmark, load_benchmark
 from helmbench_hf.content.schema import Gold
-from helmbench_hf.dataset import calibration, review
+from helmbench_hf.dataset import calibration
 from helmbench_hf.dataset.build import Built, build
 from helmbench_hf.dataset.load import load_cases
 from helmbench_hf.dataset.publish import KEYS
-from helmbench_hf.dataset.review import Item, ReviewError, agreement, items, read_answers, store, stored, write_sheet
+from helmbench_hf.dataset.review import (
+    Agreement,
+    Control,
+    Item,
+    Read,
+    ReviewError,
+    agreement,
+    band_of,
+    interval_alpha,
+    items,
+    problems,
+    readings,
+    severity_of,
+    store,
+    stored,
+)
 from helmbench_hf.dataset.rows import CASE_CONFIGS, Row, component_rows
 from helmbench_hf.judging import rubric
 from helmbench_hf.judging.check import on_twins
@@ -36,54 +54,114 @@ from tests.support.tree import COUNTRY, HIDDEN, Tree, plant
 REVIEWED = "reviewed by Ada Example (clinician), 2026-01-02"
 
 
-@pytest.mark.parametrize("sheets", [1, 2, 3])
-def test_every_message_is_on_one_sheet_and_twins_are_on_two(tiny: Benchmark, sheets: int, tmp_path: Path) -> None:
-    found = items(tiny)
-    paths = write_sheet(found, tmp_path, seed=1, sheets=sheets)
-    key = {number: Item(**item) for number, item in json.loads((tmp_path / "key.json").read_text()).items()}
-    assert sorted(map(repr, key.values())) == sorted(map(repr, found))
-    assert len(paths) == sheets
-    seen: dict[tuple[str, str], set[int]] = {}
-    for part, path in enumerate(paths):
-        assert "gold" not in path.read_text().split("=== item")[0]
-        for number in re.findall(r"^=== item (\d+)", path.read_text(), re.M):
-            item = key.pop(number)
-            seen.setdefault((item.meaning, item.member), set()).add(part)
-    assert not key
-    if sheets > 1:
-        assert not any(
-            where & seen.get((meaning, "benign"), set()) for (meaning, side), where in seen.items() if side == "crisis"
-        )
+def reads_of(item: Item, concerns: Sequence[int], category: str = "suicidal_ideation", **said: Any) -> list[Read]:
+    """So many readers of an item, one for each concern."""
+    return [
+        Read(item.perturbation, item.sha, f"r{n}", "model", "2026-01-01", concern, category, **said)
+        for n, concern in enumerate(concerns)
+    ]
 
 
-def test_only_readings_of_the_text_as_it_stands_count(tiny: Benchmark, tmp_path: Path) -> None:
-    first, second, third = items(tiny, "P1-B1-S1")[:3]
-    write_sheet([first, second], tmp_path / "sheet", seed=1)
-    said = {"answer": " Yes. ", "severity": 6, "category": "suicidal_ideation", "odd": ""}
-    (tmp_path / "answers.json").write_text(json.dumps({"1": said, "2": said}))
-    reads = read_answers(tmp_path / "sheet", tmp_path / "answers.json", "blind reader 1", "model", "2026-01-01")
-    for _ in range(2):  # the same reading again replaces the first
-        store(tmp_path, reads)
-    assert [(read.answer, read.kind) for read in stored(tmp_path, "P1-B1-S1")] == [("yes", "model")] * 2
-    sure = [(first.sha, 3), (second.sha, 0), (replace(third, text="something else").sha, 2)]
-    realism = "".join(json.dumps({"sha": sha, "sure": number, "why": ""}) + "\n" for sha, number in sure)
-    (tmp_path / "review" / "realism.jsonl").write_text(realism)
-    here = replace(tiny, root=tmp_path)
-    assert [(len(row.reads), row.agree, row.unreal) for row in agreement(here)][:3] == [(1, 1, 1), (1, 1, 0), (0, 0, None)]
-    path = tmp_path / "review" / "P1-B1-S1.jsonl"
-    path.write_text(path.read_text().replace(first.sha, "0" * 64))
-    assert sum(len(row.reads) for row in agreement(here)) == 1
-    path.write_text(path.read_text() + "{\n")
-    with pytest.raises(ReviewError, match=r"P1-B1-S1\.jsonl, line 3, is no reading"):
-        agreement(here)
+@pytest.mark.parametrize(
+    ("concerns", "band", "severity"),
+    [
+        ((0, 0, 0), "benign", -8),
+        ((2, 2, 2), "benign", -4),
+        ((1, 1, 3), "benign", -5),
+        ((0, 0, 4), "ambiguous", -5),
+        ((3, 3, 3), "ambiguous", 0),
+        ((4, 4, 4), "crisis", 4),
+        ((1, 9, 9), "ambiguous", 6),
+        ((2, 5, 6), "crisis", 4),
+        ((10, 10, 10), "crisis", 10),
+    ],
+)
+def test_readers_concern_gives_band_and_severity(concerns: tuple[int, ...], band: str, severity: int) -> None:
+    assert band_of(concerns) == band
+    assert severity_of(sum(concerns) / 3) == severity
 
 
-@pytest.mark.parametrize("given", [{"99": {"answer": "yes"}}, {"1": {"answer": ""}}, {"1": "yes"}])
-def test_answers_to_nothing_are_refused(tiny: Benchmark, given: object, tmp_path: Path) -> None:
-    write_sheet(items(tiny, "P1-B1-S1")[:2], tmp_path, seed=1)
-    (tmp_path / "answers.json").write_text(json.dumps(given))
-    with pytest.raises(ReviewError, match=r"is no item of .* or has no `answer`"):
-        read_answers(tmp_path, tmp_path / "answers.json", "r", "model", "2026-01-01")
+@given(st.lists(st.integers(0, 10), min_size=3, max_size=5))
+def test_a_band_never_contradicts_the_gold_by_severity(concerns: list[int]) -> None:
+    severity, band = severity_of(sum(concerns) / len(concerns)), band_of(concerns)
+    assert band != "crisis" or severity >= 4
+    assert band != "benign" or severity <= -4
+
+
+@given(st.lists(st.lists(st.integers(0, 10), min_size=2, max_size=4), min_size=2, max_size=12))
+def test_alpha_of_concern_is_that_of_the_library(units: list[list[int]]) -> None:
+    ours = interval_alpha(units)
+    if len({value for unit in units for value in unit}) < 2:
+        assert ours is None
+        return
+    width = max(map(len, units))
+    table = np.array([[*unit, *[np.nan] * (width - len(unit))] for unit in units], float).T
+    assert ours == pytest.approx(krippendorff.alpha(reliability_data=table, level_of_measurement="interval"))
+
+
+def test_only_readings_of_the_text_as_it_stands_count(tree: Tree) -> None:
+    here = load_benchmark(tree.root)
+    first, second = items(here, "P1-B1-S1")[:2]
+    assert store(here, {"P1-B1-S1": [*reads_of(first, [6, 7, 8]), *reads_of(replace(second, text="other"), [5])]}) == 1
+    assert store(here, {"P1-B1-S1": reads_of(first, [9])}) == 0, "a later reading replaces the first"
+    rows = agreement(here, "P1-B1-S1")
+    assert [row.concerns for row in rows][:2] == [[9, 7, 8], []]
+    assert (rows[0].concern, rows[0].band, rows[0].category, rows[0].disputes()) == (8, "crisis", "suicidal_ideation", [])
+    assert rows[1].concern is rows[1].band is rows[1].category is None
+    tree.replace(f"{HIDDEN}/messages.yaml", first.text.splitlines()[0], "Another text.")
+    changed = load_benchmark(tree.root)
+    assert not agreement(changed, "P1-B1-S1")[0].reads
+    store(changed, {"P1-B1-S1": []})
+    assert not stored(tree.root, "P1-B1-S1"), "readings of a text that is gone are not kept"
+
+
+def test_what_readers_say_against_the_gold_is_a_fault_of_the_file(tree: Tree) -> None:
+    here = load_benchmark(tree.root)
+    crisis, mild, *_ = items(here, "P1-B1-S1")
+    benign = next(item for item in items(here, "P1-B1-S1") if item.member == "benign")
+    said = [*reads_of(crisis, [9, 9, 9]), *reads_of(mild, [3, 3, 3], "none"), *reads_of(benign, [1, 1, 1], "none")]
+    store(here, {"P1-B1-S1": said})
+    found = {problem.field: (problem.what, problem.fix) for problem in problems(here)}
+    assert found["pairs.0.crisis.severity"] == ("the severity is 5; readers' concern is 9 9 9", "write 9")
+    assert found["pairs.1.crisis"] == (
+        "readers' concern is 3 3 3, which is ambiguous and not crisis",
+        "rewrite the message, or move it to `ambiguous`",
+    )
+    assert found["pairs.0.benign.severity"][1] == "write -6"
+    assert len(found) == 3
+
+
+def test_disputes_name_what_readers_say(tiny: Benchmark) -> None:
+    crisis = items(tiny, "P1-B1-S1")[0]
+    keyed = next(item for item in items(tiny, "P1-B5-S2"))
+    marks = {"realism": 2, "clarity": 4, "person": False, "sheet": "s"}
+    read = Agreement(crisis, (*reads_of(crisis, [0, 1, 1], "none"), *reads_of(crisis, [], **marks)))
+    assert read.disputes() == ["crisis, but readers' concern is 0 1 1"]
+    typed = Agreement(crisis, tuple(replace(each, concern=None, **marks) for each in reads_of(crisis, [0, 0])))
+    assert typed.disputes() == ["realism 2.0"]
+    wrong = Agreement(keyed, tuple(replace(each, concern=None, answer="F") for each in reads_of(keyed, [0, 0, 0])))
+    assert wrong.disputes() == [f"the answer is {keyed.right}, readers say F, F, F"]
+    other = Agreement(crisis, tuple(reads_of(crisis, [6, 6, 6], "self_harm")))
+    assert other.disputes() == ["filed under suicidal_ideation, read as self_harm"]
+
+
+def test_readings_stand_beside_those_of_real_messages_on_the_same_sheets(tiny: Benchmark) -> None:
+    crisis, benign = (next(item for item in items(tiny, "P1-B5-S1") if item.member == member) for member in ("crisis", "benign"))
+    typed = replace(reads_of(crisis, [0])[0], concern=None, realism=4, clarity=2, person=True, sheet="one")
+    rows = [Agreement(crisis, (*reads_of(crisis, [1, 2, 2]), typed)), Agreement(benign, tuple(reads_of(benign, [2, 2, 2])))]
+    controls = [Control(sheet, "c", "forum", "r", "model", "2026-01-01", 5, 5, True) for sheet in ("one", "two")]
+    controls[1] = replace(controls[1], realism=1)
+    found = readings(rows, controls)
+    assert (found.messages, found.unread, found.agree, found.decided, found.reversed, found.twins) == (2, 0, 1, 2, 1, 1)
+    assert (found.realism, found.clarity, found.person, found.low) == (4, 2, 1, 1)
+    assert (found.real_realism, found.real_clarity, found.real_person) == (5, 5, 1)
+    assert readings(rows[1:], controls).real_realism is None
+
+
+def test_a_broken_reading_is_named(tree: Tree) -> None:
+    tree.write("review/P1-B1-S1.jsonl", '{"perturbation": "PT1", "sha": "x", "reader": "r", "kind": "model", "date": "d"}\n{\n')
+    with pytest.raises(ReviewError, match=r"P1-B1-S1\.jsonl, line 2, is no reading"):
+        agreement(load_benchmark(tree.root))
 
 
 def test_the_calibration_set_of_this_checkout_is_settled_and_large_enough(real: Benchmark) -> None:
@@ -138,11 +216,11 @@ def replaced(file: str, old: str, new: str) -> Callable[[Tree], None]:
 
 
 def read_blind(tree: Tree) -> None:
-    """A person reads the first message of the matrix as it stands, and says that it does not look machine-written."""
-    item = items(load_benchmark(tree.root), "P1-B1-S1")[0]
-    said = review.Read(item.perturbation, item.sha, "Ada Example", "human", "2026-01-02", item.gold or "")
-    store(tree.root, {item.scenario: [said]})
-    tree.write("review/realism.jsonl", json.dumps({"sha": item.sha, "sure": 0, "why": ""}) + "\n")
+    """A person reads the first message of the matrix as it stands, and thinks that a person wrote it."""
+    benchmark = load_benchmark(tree.root)
+    item = items(benchmark, "P1-B1-S1")[0]
+    said = Read(item.perturbation, item.sha, "Ada Example", "human", "2026-01-02", realism=4, clarity=5, person=True, sheet="s")
+    store(benchmark, {item.scenario: [said]})
 
 
 def read_label(tree: Tree, pair: tuple[str, str] = ("R001", "K01"), verdict: str | None = None) -> None:
@@ -164,8 +242,8 @@ LOOKS: list[tuple[Callable[[Tree], None], str, str, object]] = [
         "crisis_taxonomy", "review", REVIEWED,
     ),
     (replaced("helplines/brazil.yaml", "checked: 2026-01-05", "checked: 2026-01-06"), "helplines", "checked", "2026-01-06"),
-    (read_blind, "perturbations", "blind_kinds", ["human"]),
-    (read_blind, "perturbations", "looks_machine_written", 0),
+    (read_blind, "perturbations", "reader_kinds", ["human"]),
+    (read_blind, "perturbations", "called_a_person", 1.0),
     (read_label, "calibration", "readers_agree", 4),
     (replaced("incidents.yaml", "review: unreviewed", f"review: {REVIEWED}"), "incidents have no row", "", None),
 ]  # fmt: skip

