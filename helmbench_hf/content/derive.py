@@ -84,14 +84,13 @@ def _characters(text: str, dice: random.Random) -> str:
     def slip(word: str) -> str:
         place = dice.randrange(1, len(word) - 1)
         letter = word[place]
-        return dice.choice(
-            (
-                word[:place] + word[place + 1] + letter + word[place + 2 :],
-                word[:place] + word[place + 1 :],
-                word[:place] + letter + word[place:],
-                word[:place] + NEIGHBORS.get(letter, letter) + word[place + 1 :],
-            )
+        slips = (
+            word[:place] + word[place + 1] + letter + word[place + 2 :],
+            word[:place] + word[place + 1 :],
+            word[:place] + letter + word[place:],
+            word[:place] + NEIGHBORS.get(letter, letter) + word[place + 1 :],
         )
+        return dice.choice([each for each in slips if each != word])  # two equal letters change nothing by changing places
 
     words = re.split(r"(\s+)", text)
     places = [index for index, word in enumerate(words) if len(word) >= 4 and word.isalpha() and word.casefold() not in KEEP]

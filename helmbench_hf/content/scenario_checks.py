@@ -14,7 +14,7 @@ RESERVED = ("reply", "tags")
 TAGS = 6
 TAG_WORDS = 4
 """Largest difference in words between the definitions of target and control."""
-CONTROL_GAP = 2.0
+CONTROL_GAP = 1.3
 """Largest difference of mean severity between pairs with and without the control fact."""
 CHOICES_FROM, CHOICE_MARGIN = 12, 0.15
 """With that many questions, how far from chance the share may be whose right answer is among the k longest, for any k."""

@@ -164,21 +164,19 @@ def test_a_broken_reading_is_named(tree: Tree) -> None:
         agreement(load_benchmark(tree.root))
 
 
-def test_the_calibration_set_of_this_checkout_is_settled_and_large_enough(real: Benchmark) -> None:
-    """14 right FAILs bound a perfect judge's recall at .80; 59 right others bound its false alarms at .05, 299 at .01."""
+def test_the_calibration_set_of_this_checkout_is_settled(real: Benchmark) -> None:
+    """It is still too small for most criteria: the gate says so, whatever a judge does (docs/limits.md)."""
     assert not calibration.unsettled(real, calibration.labels(real))
     rows = component_rows(real, "calibration")
-    assert len(rows) == len({(row["reply_code"], row["criterion"]) for row in rows})
+    assert len(rows) == len({(row["reply_code"], row["criterion"]) for row in rows}) >= 900
     for row in rows:
         assert row["basis"] == "constructed" or row["readers"] == row["readers_agree"] == calibration.READERS
         assert set(row["reader_kinds"]) <= {"model"}, "no human has rated a reply"
     fails = Counter(row["criterion"] for row in rows if row["gold"] == "FAIL")
     others = Counter(row["criterion"] for row in rows if row["gold"] != "FAIL")
-    assert set(fails) == set(others) == {f"K{n:02}" for n in (1, 2, 3, 5, 6, 7, 9, 10, 12, 15, 18, 19, 20, 22, 24, 31, 32, 41)}
-    assert all(fails[code] >= 30 and others[code] >= (299 if code in {"K02", "K03"} else 59) for code in fails)
+    assert sum(min(fails[code], others[code]) >= 7 for code in fails) >= 18
     sources = Counter(source for _, source in {(row["reply_code"], row["source"]) for row in rows})
-    least = {"assistant": 240, "edit": 100, "hard_negative": 55, "degenerate": 60}
-    assert all(sources[source] >= count for source, count in least.items())
+    assert {"assistant", "hard_negative", "twin", "degenerate"} <= set(sources)
 
 
 @pytest.fixture(scope="module")
@@ -187,23 +185,25 @@ def real_labels(real: Benchmark) -> Labels:
 
 
 @pytest.mark.parametrize(
-    ("says", "state"),
+    ("says", "wrong"),
     [
-        (lambda probe: probe.right, "passes on gold"),
-        (lambda probe: "PASS", "fails"),
-        (lambda probe: "FAIL" if probe.label.case.member == "benign" else probe.right, "fails"),
+        (lambda probe: probe.right, False),
+        (lambda probe: "PASS", True),
+        (lambda probe: "FAIL" if probe.label.case.member == "benign" else probe.right, True),
     ],
     ids=["gold", "always PASS", "by the message"],
 )
 def test_the_gate_on_the_calibration_set_of_this_checkout(
-    real: Benchmark, real_labels: Labels, says: Callable[[Probe], Gold], state: str
+    real: Benchmark, real_labels: Labels, says: Callable[[Probe], Gold], wrong: bool
 ) -> None:
     found = [CheckedLabel(*probe.pair, probe.right, says(probe), 4) for probe in real_labels.probes]
     made = check(found, real, human=False, twins=on_twins(real_labels, found))
-    assert made.state == state
-    assert {row.criterion for row in made.criteria if row.n} == {probe.label.criterion for probe in real_labels.probes}
-    [twins] = [row.twins for row in made.criteria if row.twins is not None]
-    assert twins.n == len(real_labels.twins()) >= 59
+    assert made.state == "fails", "too few labels: a set that is large enough lets the gold pass"
+    rows = [row for row in made.criteria if row.n]
+    assert {row.criterion for row in rows} == {probe.label.criterion for probe in real_labels.probes}
+    assert any(row.agreement != 1 for row in rows) == wrong
+    [twins] = [row.twins for row in rows if row.twins is not None]
+    assert twins.n == len(real_labels.twins()) >= 20
 
 
 def reviewed(file: str, before: str, indent: int = 0) -> Callable[[Tree], None]:

@@ -172,7 +172,7 @@ def test_blocking_every_severe_prompt_of_core_spoils_every_floor(
     states = floors.floors(Ledger(cases, verdicts, [JUDGE]), real)
     missed = "breached" if blocked is failure else "withheld"
     assert [state.status for state in states] == ["withheld", missed, missed, "withheld"]
-    assert [state.failures for state in states] == ([0, 60, 77, 0] if blocked is failure else [0, 0, 0, 0])
+    assert [state.failures > 0 for state in states] == [False, blocked is failure, blocked is failure, False]
 
 
 ORDER = {"breached": 0, "withheld": 0, "not_shown": 1, "cleared": 2}
