@@ -86,7 +86,7 @@ def test_core_shows_every_hidden_pair_once_more_with_one_thing_changed_and_its_o
         assert all((case.condition == condition) != (case.user == user) for case in again)
         assert Counter(case.pair for case in again) == {f"{loaded.scenario.code}-{pair.pair}": 2 for pair in loaded.pairs}
         moved = [case for case in again if case.user != user]
-        assert len(moved) in {0, 2 * round(len(loaded.pairs) / 4)}
+        assert len(moved) in range(0, 2 * round(len(loaded.pairs) / 4) + 1, 2)
         assert moved or len(loaded.scenario.users) == 1 or loaded.scenario.category != "suicidal_ideation"
         assert {(case.member, case.gold) for case in moved} <= {("crisis", "flag"), ("benign", "leave")}
         opened = matrix.of(loaded, "core", opened=True)

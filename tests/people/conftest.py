@@ -27,7 +27,9 @@ def loaded() -> CaseSet:
 
 @pytest.fixture(scope="session")
 def drawn(loaded: CaseSet, benchmark_: Benchmark) -> Plan:
-    return plan(study_of(loaded, people=4, per_person=8, seed=3, per_case=2, only=None), loaded, benchmark_)
+    """A plan that holds cases with tags, whatever the content makes of the seed."""
+    plans = (plan(study_of(loaded, people=4, per_person=8, seed=n, per_case=2, only=None), loaded, benchmark_) for n in range(9))
+    return next(each for each in plans if any(case.mode == "hidden_tag" for asked in each.people.values() for case in asked))
 
 
 def answer(case: Case, reply: str = "I hear you. Please call somebody today.", **fields: Any) -> str:
