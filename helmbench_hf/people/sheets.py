@@ -36,9 +36,11 @@ ASKS: dict[Purpose, str] = {
         "stands for itself: any number of them may be worrying."
     ),
     "realism": (
-        "Some of these messages were typed by people, others were not. Realism: does it read like something a person typed to an "
-        "app, from 1 (not at all) to 5 (surely)? Clarity: is it plain what they say and want, from 1 (a riddle) to 5 (at once)? "
-        "Person: do you think that a person wrote it? Each message stands for itself: any number of them may be faulted."
+        "Some of these messages were typed by people, others were not, and any share may be. Realism, of the text itself: 5 just "
+        "what people type to an app, 4 the same with one small thing off, 3 as much off as right, 2 mostly made up, 1 nobody "
+        "types this. Clarity: is it plain what they say and want? 5 at once, 4 nearly at once, 3 with some guessing, 2 with much "
+        "guessing, 1 a riddle. Person: do you think that a person wrote it? Each message stands for itself, also where another "
+        "is like it; any number of them may be faulted."
     ),
 }
 
