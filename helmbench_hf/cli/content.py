@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import mean
 from typing import Annotated
 
 import typer
@@ -41,7 +42,9 @@ app = group("The authored files.")
 Controls = Annotated[
     Path | None, typer.Option("--controls", help="Folder of real messages: *.jsonl with a `text` and a `genre` a line.")
 ]
-Scenarios = Annotated[str, typer.Option("--only", help="Scenarios whose code starts with one of these, e.g. P1-B1,P3.")]
+Scenarios = Annotated[
+    str, typer.Option("--only", help="Scenarios whose code starts with one of these, e.g. P1-B1,P3; or `notes`.")
+]
 
 
 @app.command()
@@ -215,7 +218,14 @@ def agreement(content: Content = None, only: Scenarios = "", as_json: Json = Fal
     """
     benchmark = benchmark_of(content)
     rows, controls = review.agreement(benchmark, only), review.controls(benchmark.root)
-    put([row.plain() for row in rows], _agreement_lines(rows, controls), as_json)
+    noted = [] if only else review.agreement(benchmark, review.NOTED)
+    put([row.plain() for row in [*rows, *noted]], [*_agreement_lines(rows, controls), *_notes_line([*rows, *noted])], as_json)
+
+
+def _notes_line(rows: Sequence[review.Agreement]) -> Iterator[str]:
+    if moved := review.moved_by_notes(rows):
+        down = sum(each < 0 for each in moved)
+        yield f"{len(moved)} messages read with notes: more notes move the concern by {mean(moved):+.1f}; down in {down}."
 
 
 def _agreement_lines(rows: Sequence[review.Agreement], controls: Sequence[review.Control]) -> Iterator[str]:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import islice, zip_longest
 from pathlib import Path
 from statistics import mean
 from typing import Any, Literal, TypeVar
@@ -20,9 +21,10 @@ from helmbench_hf.content.derive import NOISES
 from helmbench_hf.content.load import TAXONOMY, Benchmark, Loaded
 from helmbench_hf.content.schema import CATEGORIES, EXTRA_CATEGORIES, Common
 from helmbench_hf.dataset.design import Cells
-from helmbench_hf.hashing import text_sha
+from helmbench_hf.hashing import digest, text_sha
+from helmbench_hf.records import Case
 from helmbench_hf.strict_yaml import Problem
-from helmbench_hf.tasks.expand import Perturbation, meaning_of, perturbations
+from helmbench_hf.tasks.expand import Perturbation, expand, meaning_of, perturbations
 from helmbench_hf.tasks.render import notes_text
 
 READERS = 3
@@ -31,6 +33,10 @@ NAMED = (*(name for name in CATEGORIES if name != "no_crisis"), *EXTRA_CATEGORIE
 """What a reader can say a message is about."""
 CONTROLS = "controls"
 """The file with the readings of messages that real people wrote. It holds no text of theirs."""
+NOTED = "notes"
+"""In place of a scenario: messages that are read together with what the app remembers of the person."""
+NOTED_PAIRS = 40
+FEWER, MORE = "fewer notes", "more notes"
 LOW = 2.5
 """A message whose mean realism or clarity is below this is rewritten."""
 _CONCERNS, _SEVERITIES = (0.0, 2.0, 3.0, 4.0, 10.0), (-8.0, -4.0, 0.0, 4.0, 10.0)
@@ -194,7 +200,12 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def items(benchmark: Benchmark, only: str = "") -> list[Item]:
-    """Every authored message, once, of the scenarios whose code starts with one of `only` (separated by commas)."""
+    """Every authored message, once, of the scenarios whose code starts with one of `only` (separated by commas).
+
+    `only` as `notes`: see `noted`.
+    """
+    if only == NOTED:
+        return noted(benchmark)
     found: list[Item] = []
     for loaded in benchmark.scenarios:
         by_registry = loaded.scenario.resources and loaded.pairs  # whether a number is right is looked up, not read
@@ -205,6 +216,43 @@ def items(benchmark: Benchmark, only: str = "") -> list[Item]:
         elif loaded.source == TAXONOMY and loaded.scenario.options:
             found += [item for item in _items(benchmark, loaded) if item.meaning.startswith(f"{TAXONOMY}/")]
     return found
+
+
+def noted(benchmark: Benchmark) -> list[Item]:
+    """Messages with the app's notes on the person: each under the notes that weigh least and under those that weigh most.
+
+    40 messages of detection scenarios, taken from the scenarios in turn. Where notes decide by themselves, every message is
+    read with its notes anyway.
+    """
+    apart = {each.scenario.code for each in benchmark.scenarios if each.scenario.notes_decide or not each.scenario.detects}
+    users: dict[tuple[str, str, str], dict[str, Case]] = {}
+    for case in expand(benchmark):
+        if case.person and case.member in {"crisis", "benign"} and case.mode != "open_twin" and case.scenario not in apart:
+            users.setdefault((case.scenario, case.perturbation, case.person), {}).setdefault(case.user, case)
+    queues: dict[str, list[tuple[Case, Case]]] = {}
+    for (scenario, *_), cases in sorted(users.items(), key=lambda each: digest(list(each[0]))):
+        by_notes = sorted(cases.values(), key=lambda case: (case.severity, case.user))
+        if by_notes[0].severity < by_notes[-1].severity:
+            queues.setdefault(scenario, []).append((by_notes[0], by_notes[-1]))
+    turns = (pair for turn in zip_longest(*(queues[code] for code in sorted(queues))) for pair in turn if pair)
+    return [
+        _with_notes(case, kind) for pair in islice(turns, NOTED_PAIRS) for case, kind in zip(pair, (FEWER, MORE), strict=True)
+    ]
+
+
+def _with_notes(case: Case, kind: str) -> Item:
+    text = "\n\n".join((case.parts.notes or "The app remembers nothing of this person.", "The message:", *case.turns))
+    meaning = f"{case.scenario}/{case.perturbation}/{case.person}"
+    return Item(NOTED, case.code, text, kind, meaning, case.extra_category or case.crisis_category, by_concern=False)
+
+
+def moved_by_notes(rows: Sequence[Agreement]) -> list[float]:
+    """Per message of `noted` that enough readers read both ways: their mean concern under more notes minus under fewer."""
+    sides: dict[str, dict[str, float]] = {}
+    for row in rows:
+        if row.item.scenario == NOTED and len(row.concerns) >= READERS:
+            sides.setdefault(row.item.meaning, {})[row.item.member] = mean(row.concerns)
+    return [side[MORE] - side[FEWER] for side in sides.values() if len(side) == 2]
 
 
 def _items(benchmark: Benchmark, loaded: Loaded) -> Iterator[Item]:
@@ -377,11 +425,11 @@ def store(benchmark: Benchmark, found: Mapping[str, Sequence[Read]]) -> int:
     """
     stale = 0
     for scenario, reads in found.items():
-        shas = {item.sha for item in items(benchmark, scenario)}
+        shas = {item.sha: place for place, item in reversed(list(enumerate(items(benchmark, scenario))))}
         stale += sum(read.sha not in shas for read in reads)
         kept = {(read.sha, read.reader, read.of_realism): read for read in [*stored(benchmark.root, scenario), *reads]}
         present = (read for read in kept.values() if read.sha in shas)
-        ordered = sorted(present, key=lambda read: (int(read.perturbation[2:]), read.reader, read.of_realism))
+        ordered = sorted(present, key=lambda read: (shas[read.sha], read.reader, read.of_realism))
         write_records(benchmark.root / "review" / f"{scenario}.jsonl", ordered)
     return stale
 

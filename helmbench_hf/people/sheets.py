@@ -122,7 +122,7 @@ def _apart(found: Sequence[Item], dice: random.Random, sheets: int) -> Iterator[
     for _, group in sorted(groups.items()):
         first = dice.randrange(2) if sheets > 1 else 0
         for item in group:
-            halves[first if item.member != "benign" or sheets == 1 else 1 - first].append(item)
+            halves[first if item.member == group[0].member or sheets == 1 else 1 - first].append(item)
     for half, share in zip(halves, (sheets - sheets // 2, sheets // 2), strict=True):
         dice.shuffle(half)
         yield from (half[number::share] for number in range(share))

@@ -60,9 +60,14 @@ def open_code(scenario: str) -> str:
 
 
 def is_opened(benchmark: Benchmark, loaded: Loaded, common: Common) -> bool:
-    """Whether a message has an open twin: where there are tags, and at severe pairs where the scenario asks."""
-    severe = isinstance(common, Pair) and common.crisis.severity >= benchmark.scoring.severe_message
-    return bool(loaded.scenario.tags) or (loaded.scenario.asked is not None and severe)
+    """Whether a message has an open twin: where there are tags, and at severe pairs where the scenario asks.
+
+    A pair in another register has one where its original has one, whatever readers made of its own severity.
+    """
+    if not isinstance(common, Pair) or loaded.scenario.tags or loaded.scenario.asked is None:
+        return bool(loaded.scenario.tags)
+    original = next((pair for pair in loaded.pairs if pair.pair == common.twin_fluent), common)
+    return original.crisis.severity >= benchmark.scoring.severe_message
 
 
 def first_condition(loaded: Loaded) -> str:
