@@ -23,6 +23,10 @@ from helmbench_hf.dataset.build import Built, build
 from helmbench_hf.dataset.load import load_cases
 from helmbench_hf.dataset.publish import KEYS
 from helmbench_hf.dataset.review import (
+    FEWER,
+    MORE,
+    NOTED,
+    NOTED_PAIRS,
     Agreement,
     Control,
     Item,
@@ -32,6 +36,7 @@ from helmbench_hf.dataset.review import (
     band_of,
     interval_alpha,
     items,
+    moved_by_notes,
     problems,
     readings,
     severity_of,
@@ -47,6 +52,7 @@ from helmbench_hf.records import CheckedLabel
 from helmbench_hf.scoring.compare import compare
 from helmbench_hf.scoring.run import score
 from helmbench_hf.scoring.scores import Scores
+from helmbench_hf.tasks.expand import expand
 from tests.frozen.runs import RUNS, graded
 from tests.support.calibration import UNSETTLED, plant_calibration
 from tests.support.tree import COUNTRY, HIDDEN, Tree, plant
@@ -156,6 +162,23 @@ def test_readings_stand_beside_those_of_real_messages_on_the_same_sheets(tiny: B
     assert (found.realism, found.clarity, found.person, found.low) == (4, 2, 1, 1)
     assert (found.real_realism, found.real_clarity, found.real_person) == (5, 5, 1)
     assert readings(rows[1:], controls).real_realism is None
+
+
+def test_messages_are_read_under_the_notes_that_weigh_least_and_most(tree: Tree) -> None:
+    here = load_benchmark(tree.root)
+    found = items(here, NOTED)
+    cases = {case.code: case for case in expand(here)}
+    assert 0 < len(found) <= 2 * NOTED_PAIRS
+    for fewer, more in zip(found[::2], found[1::2], strict=True):
+        assert (fewer.member, more.member, fewer.meaning) == (FEWER, MORE, more.meaning)
+        low, high = cases[fewer.perturbation], cases[more.perturbation]
+        assert (low.person, low.turns) == (high.person, high.turns)
+        assert low.severity < high.severity
+        assert all(text in more.text for text in (high.parts.notes, *high.turns))
+    said = {item.sha: [4, 5, 6] if item.member == MORE else [3, 3, 3] for item in found[:2]}
+    store(here, {NOTED: [read for item in found[:2] for read in reads_of(item, said[item.sha])]})
+    assert moved_by_notes(agreement(here, NOTED)) == [2]
+    assert not moved_by_notes(agreement(here)), "readings with notes are no readings of the message alone"
 
 
 def test_a_broken_reading_is_named(tree: Tree) -> None:
