@@ -68,6 +68,8 @@ class Item:
     """It is a question with lettered answers and no message of one person."""
     right: str | None = None
     """The answer to the question that agrees with the gold; None where either is right."""
+    notes: str = ""
+    """What the app remembers, where that decides: shown before the message to those who read what it means."""
 
     @property
     def stands(self) -> str:
@@ -78,8 +80,8 @@ class Item:
 
     @property
     def sha(self) -> str:
-        """SHA-256 of question and text: a changed message is another item."""
-        return text_sha(f"{self.question}\n{self.text}")
+        """SHA-256 of question, notes and text: a changed message is another item."""
+        return text_sha(f"{self.question}\n{self.notes}{self.text}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,9 +271,9 @@ def _items(benchmark: Benchmark, loaded: Loaded) -> Iterator[Item]:
         question, right = _question(loaded, pt)
         keyed = pt.message.key is not None
         yield Item(
-            scenario.code, f"PT{pt.number}", notes + text, pt.member, meaning_of(loaded, pt.common),
+            scenario.code, f"PT{pt.number}", text, pt.member, meaning_of(loaded, pt.common),
             "none" if filed == "no_crisis" else filed, scenario.detects and not keyed,
-            question, keyed, right,
+            question, keyed, right, notes,
         )  # fmt: skip
 
 

@@ -92,7 +92,8 @@ def write_sheets(
         sheet = digest([purpose, shown])[:12]
         key |= {str(place): _key(sheet, item, control) for place, (item, control) in numbered.items()}
         paths.append(folder / f"sheet-{number}.html")
-        data = {"sheet": sheet, "for": purpose, "asks": ASKS[purpose], "categories": NAMED, "items": shown}
+        named = {"categories": NAMED} if purpose == "gold" else {}
+        data = {"sheet": sheet, "for": purpose, "asks": ASKS[purpose], **named, "items": shown}
         write_json(folder / f"sheet-{number}.json", data)
         with replacing(paths[-1]) as file:
             file.write(_page(sheet, purpose, shown))
@@ -130,6 +131,8 @@ def _apart(found: Sequence[Item], dice: random.Random, sheets: int) -> Iterator[
 
 def _shown(place: int, item: Item | None, control: RealMessage | None, purpose: Purpose) -> dict[str, Any]:
     text = item.text if item else control.text if control else ""
+    if item and purpose == "gold":
+        text = item.notes + text
     question = item.question if item and purpose == "gold" else ""
     return {"item": place, "text": visible(text)} | ({"question": question} if question else {})
 
