@@ -133,7 +133,7 @@ def test_corrected_pairs_are_those_of_a_scored_run(part: Any, sample: Any, real:
     wanted = correct(ledger, table, real, checks)
     found = judges.estimates(sample, counts, said, part("worth").pair_values(sample, said[None, :])[0])
     assert set(found.kept) == set(wanted.scenarios)
-    assert len(found.kept) > 10  # the scenarios whose criteria the calibration set covers
+    assert len(found.kept) > 5  # the scenarios whose criteria the calibration set covers
     overall = wanted.over(aggregate.behavior_shares(table.plans, wanted.scenarios), ())
     assert found.spread.value == pytest.approx(overall.estimate.value, abs=1e-12)
     assert found.spread.se == pytest.approx(overall.estimate.se, rel=1e-9)
