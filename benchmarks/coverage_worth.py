@@ -89,10 +89,10 @@ def _earned(sample: Sample, case: Case, turn: int, values: Array) -> Array:
         return values[:, columns["label"]]
     if task_of(case).kind == "resources":
         return values[:, columns["resources"]]
-    marks = [values[:, columns[name]] for name in grading.criteria]
+    marks = [values[:, columns[name]] for name in grading.criteria_at(turn)]
     marks = [
         np.where(mark == SOFT, 1.0, mark) if name in grading.soft_lines else mark
-        for name, mark in zip(grading.criteria, marks, strict=True)
+        for name, mark in zip(grading.criteria_at(turn), marks, strict=True)
     ]
     marks += [values[:, columns["resources"]]] if grading.country else []
     earned = np.asarray(np.mean(marks, axis=0)) if marks else np.ones(len(values))

@@ -22,6 +22,7 @@ import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -30,7 +31,7 @@ from helmbench_hf.dataset.load import CaseSet, load_cases
 from helmbench_hf.hashing import digest
 from helmbench_hf.judging import rubric
 from helmbench_hf.judging.grade import Graded, collect, exchanges
-from helmbench_hf.records import CREDIT, Case, Completion, JudgeInfo, Verdict
+from helmbench_hf.records import CREDIT, Answer, Case, Completion, JudgeInfo, Verdict
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.runs.journal import Journal
 from helmbench_hf.runs.turns import turn_name
@@ -132,7 +133,7 @@ def _asked(found: Graded) -> Iterator[tuple[rubric.Exchange, list[str]]]:
     """Every reply with the judged criteria that decide its credit."""
     for reply in exchanges(found.cases, found.completions, 1):
         grading = reply.case.grading
-        wanted = dict.fromkeys((*grading.criteria, grading.contrast, grading.contrast_own))
+        wanted = dict.fromkeys((*grading.criteria_at(reply.turn), grading.contrast, grading.contrast_own))
         if codes := [code for code in wanted if code]:
             yield reply, codes
 
@@ -171,7 +172,7 @@ def _judged(found: Graded, files: Sequence[Path]) -> list[Verdict]:
             if said is None:
                 missing.append(f"{name} {code}")
                 continue
-            value = CREDIT[said]
+            value = CREDIT[cast("Answer", str(said))]
             verdicts.append(
                 Verdict(reply.case.code, reply.turn, 0, code, JUDGE, "scored", value, {"answer": said}, reply.completion)
             )

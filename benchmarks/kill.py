@@ -57,6 +57,8 @@ class Phase:
     environment: Mapping[str, str] = field(default_factory=dict)
     gone: float = 5.0
     """Longest time that a killed life may take to leave nobody behind, in seconds."""
+    authored: bool = False
+    """The fake engine answers the real benchmark, and not the tiny one."""
     before: tuple[str, ...] = ()
     """Arguments of the command whose finished run this phase begins with."""
 
@@ -72,12 +74,14 @@ def phases(model: str) -> dict[str, Phase]:
     slow = {"FAKE_DELAY": "0.1", "FAKE_LOAD": "0.5"}
     single = (*generate, "--only", "P1", "--repeats", "6")
     multi = (*generate, "--only", "P2-B5", "--repeats", "100")
+    answering_back = (*generate, "--design", "full", "--only", "P2-B5-S4-C1", "--router", model, "--repeats", "3")
     labels = (*generate, "--only", "P1-B5-S2,P1-B6-S1", "-e", "dtype=float32", "-e", "max_num_seqs=4")  # short answers
     long = {"starting": 6.0, "loading": 15.0, "answering": 12.0}
     processes = {"VLLM_ENABLE_V1_MULTIPROCESSING": "1"}
     return {
         "single": Phase(single, "completions", environment=slow),
         "multi": Phase(multi, "completions", environment=slow),
+        "reactive": Phase(answering_back, "completions", environment=slow, authored=True),
         "grade": Phase(grade, "judgments/judge", environment=slow, before=(*generate, "--repeats", "2")),
         "vllm-generate": Phase(labels, "completions", real=True, longest=long),
         "vllm-grade": Phase(grade, "judgments/judge", real=True, longest=long, before=(*generate, "--design", "smoke")),
@@ -184,7 +188,11 @@ class _Trial:
         self.stages: Counter[str] = Counter()
         self.slowest = 0.0
         folder.mkdir()
-        self.environment = {**os.environ, **({} if phase.real else {"FAKE_BENCHMARK": str(content)}), **phase.environment}
+        self.environment = {
+            **os.environ,
+            **({} if phase.real or phase.authored else {"FAKE_BENCHMARK": str(content)}),
+            **phase.environment,
+        }
         self.arguments = (*phase.arguments, *more)
         if phase.before:
             self._finish(folder / "base", phase.before)

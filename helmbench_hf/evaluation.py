@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from helmbench_hf.judging.grade import Graded, collect, grade
 from helmbench_hf.judging.judge import JudgeSpec
 from helmbench_hf.judging.scored import find_scores
 from helmbench_hf.models import host
-from helmbench_hf.models.engine import EngineSpec
+from helmbench_hf.models.engine import Engine, EngineSpec
 from helmbench_hf.models.function import Function, FunctionEngine, function_info
 from helmbench_hf.runs import generate as generating
 from helmbench_hf.runs.completions import source_of
@@ -47,7 +47,8 @@ def evaluate(
     function that gets the messages (dictionaries with `role` and `content`) and gives the answer's text.
     `cases`: what `load_cases` gives, or the same with fewer cases.
     `run`: the run folder; stored answers are not asked for again, so that the same call resumes after a stop.
-    `judge`: one or several, as model texts or `JudgeSpec`; without one, only what code decides is scored.
+    `judge`: one or several, as model texts or `JudgeSpec`; without one, only what code decides is scored. The first also sorts
+    the replies in conversations that answer back; with a function as the model these end after their first turn.
     `settings`: how answers are drawn; of a function only it knows, so there they are refused.
     `name`: of a function (default: its `__name__`). Its answers are stored under it: give another function another name.
     `concurrency`: calls of a function at once, from as many threads.
@@ -57,17 +58,17 @@ def evaluate(
     `ValueError`, `RunError`, `EngineError`, `DatasetError` or `ScoringError` with a sentence, `KeyboardInterrupt` after a stop.
     """
     folder, hear = Path(run), _Ear(on_event)
+    listed = [judge] if isinstance(judge, str | JudgeSpec) else judge
+    specs = [each if isinstance(each, JudgeSpec) else JudgeSpec.named(each) for each in listed]
     if isinstance(model, str | EngineSpec):
         spec = EngineSpec.parse(model, **(engine or {})) if isinstance(model, str) else model
-        ask = ask_for(cases, folder, spec, settings or Settings())
+        ask = replace(ask_for(cases, folder, spec, settings or Settings()), router=specs[0].engine_spec() if specs else None)
         folder.mkdir(parents=True, exist_ok=True)
         hear.check(host.run(generating.JOB, ask.as_payload(), hear, log=folder / "engine.log"), folder)
     else:
         if engine or settings is not None:
             raise ValueError("a function samples as it likes; `engine` and `settings` are for models that are named by a text")
         _ask_function(model, cases, folder, name or _name_of(model), concurrency, hear)
-    listed = [judge] if isinstance(judge, str | JudgeSpec) else judge
-    specs = [each if isinstance(each, JudgeSpec) else JudgeSpec.named(each) for each in listed]
     hear.check(grade(folder, specs, hear, log=folder / "judge.log"), folder)
     for note in write_scores(folder, checks, panel).notes:
         hear({"event": "note", "message": note})
@@ -154,7 +155,10 @@ def _ask_function(function: Function, cases: CaseSet, run: Path, name: str, conc
     """The stage `generate` in this process: a function cannot go to a child."""
     model = function_info(name)
     ask = ask_for(cases, run, model.spec, Settings(free_form=True))
-    opened = partial(FunctionEngine, function, name, concurrency)
+
+    def opened(_: EngineSpec) -> Engine:
+        return FunctionEngine(function, name, concurrency)
+
     generating.ask_all(ask, lambda: generating.prepare(ask, model), opened, hear)
 
 

@@ -20,7 +20,7 @@ from helmbench_hf.judging import rubric
 from helmbench_hf.judging.grade import exchanges
 from helmbench_hf.judging.judge import criteria_of
 from helmbench_hf.records import CREDIT, Case, Completion, Verdict
-from helmbench_hf.runs.policies import ECHO, answer, answerable
+from helmbench_hf.runs.policies import ECHO, answerable, said_by
 from helmbench_hf.runs.turns import turn_name
 from helmbench_hf.scoring.cues import cues_of
 from helmbench_hf.scoring.pairs import Unit, design_of, units
@@ -67,9 +67,8 @@ def graded(policy: Policy, cases: Sequence[Case], real: Benchmark) -> tuple[list
     said: dict[str, Completion] = {}
     cues = cues_of(real)
     for case in cases:
-        for turn in range(1, len(case.turns) + 1):
-            name = turn_name(case.code, turn, 0)
-            said[name] = Completion(name, name, "ok", answer(policy, case, turn, real, cues), finish_reason="policy")
+        for name, text in said_by(policy, case, real, cues):
+            said[name] = Completion(name, name, "ok", text, finish_reason="policy")
     registry = Registry.build(real.countries)
     by_code = [
         verdict
@@ -82,7 +81,7 @@ def graded(policy: Policy, cases: Sequence[Case], real: Benchmark) -> tuple[list
 
 def judged(replies: Sequence[rubric.Exchange], judge: Judge) -> Iterator[Verdict]:
     for reply in replies:
-        for code in criteria_of(reply.case):
+        for code in criteria_of(reply.case, reply.turn):
             for info in JUDGES:
                 yield Verdict(reply.case.code, reply.turn, 0, code, info.id, "scored", judge(reply, code))
 

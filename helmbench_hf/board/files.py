@@ -2,6 +2,7 @@
 
 manifest.json, scores.json, verdicts.jsonl
 completions/00001-submission.jsonl                  the model's answers, as a run's journal holds them
+acts/00001-submission.jsonl                         what the router said of them, where conversations answer back
 judgments/JUDGE/{judge.json,00001-submission.jsonl} each judge's answers
 checks/NAME/judgments/JUDGE/...                     checks of judges that the scores cite: what the judge answered, and
 checks/NAME/{labels.jsonl,replies.jsonl}            of a check on human labels, these
@@ -24,6 +25,7 @@ MANIFEST, SCORES, VERDICTS = "manifest.json", "scores.json", "verdicts.jsonl"
 JUDGMENTS, CHECKS, JUDGE = "judgments", "checks", "judge.json"
 SEGMENT = "00001-submission.jsonl"
 COMPLETIONS = f"completions/{SEGMENT}"
+ACTS = f"acts/{SEGMENT}"
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}"
 MIB = 1 << 20
 _JUDGE = rf"{JUDGMENTS}/{NAME}"
@@ -32,13 +34,14 @@ LIMITS = {
     re.escape(SCORES): 32 * MIB,
     re.escape(VERDICTS): 128 * MIB,
     re.escape(COMPLETIONS): 128 * MIB,
+    re.escape(ACTS): 32 * MIB,
     rf"({CHECKS}/{NAME}/)?{_JUDGE}/{re.escape(JUDGE)}": MIB,
     rf"({CHECKS}/{NAME}/)?{_JUDGE}/{re.escape(SEGMENT)}": 64 * MIB,
     rf"{CHECKS}/{NAME}/labels\.jsonl": 16 * MIB,
     rf"{CHECKS}/{NAME}/replies\.jsonl": 16 * MIB,
 }
 """Most bytes of a file, by the form of its name. A run of the design `full` with one judge takes a fifth of it."""
-FOLDERS = rf"completions|{JUDGMENTS}|{_JUDGE}|{CHECKS}|{CHECKS}/{NAME}|{CHECKS}/{NAME}/{JUDGMENTS}|{CHECKS}/{NAME}/{_JUDGE}"
+FOLDERS = rf"completions|acts|{JUDGMENTS}|{_JUDGE}|{CHECKS}|{CHECKS}/{NAME}|{CHECKS}/{NAME}/{JUDGMENTS}|{CHECKS}/{NAME}/{_JUDGE}"
 MOST_FILES = 48
 MOST_BYTES = 320 * MIB
 """Of all files together."""

@@ -17,9 +17,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from helmbench_hf.board.files import RejectedError, quoted
 from helmbench_hf.hashing import digest
+from helmbench_hf.models.chat import ServerTemplate
 from helmbench_hf.models.identity import ModelIdentity
 from helmbench_hf.models.keys import KeyContext
 from helmbench_hf.report.text import visible
+from helmbench_hf.runs.router import Router
 from helmbench_hf.runs.turns import Settings
 
 FORMAT = 2
@@ -187,6 +189,18 @@ class Origin(Strict):
     exported: Time
 
 
+class Sorter(Strict):
+    """What sorted the replies of conversations that answer back."""
+
+    mode: Literal["fast", "schema"]
+    model: Model
+    key: Key
+
+    def router(self) -> Router:
+        """As the pipeline's record."""
+        return Router(self.key.context(), self.mode, ServerTemplate())
+
+
 class Manifest(Strict):
     """All of `manifest.json`: that of the run folder, with what makes it a submission."""
 
@@ -200,6 +214,7 @@ class Manifest(Strict):
     settings: Sampling
     started: Time
     submission: Origin
+    router: Sorter | None = None
 
     @model_validator(mode="after")
     def _times_follow(self) -> Self:

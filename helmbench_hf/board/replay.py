@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -22,7 +23,9 @@ from helmbench_hf.models.chat import ServerTemplate
 from helmbench_hf.models.engine import Message
 from helmbench_hf.models.withheld import ENDS
 from helmbench_hf.records import Completion, Verdict
+from helmbench_hf.runs.completions import as_said, ended
 from helmbench_hf.runs.journal import line_of, row_of
+from helmbench_hf.runs.router import ACT, LETTERS, SCHEMA_TOKENS
 from helmbench_hf.runs.turns import Conversations, turn_name
 from helmbench_hf.scoring.scores import Scores
 from helmbench_hf.tasks.helplines import Registry
@@ -40,6 +43,8 @@ FINISHED: dict[str, tuple[str, ...]] = {
 """How an engine may have ended an answer of each status. A judge's letter is cut off after one token: `length` there."""
 CHARACTERS_A_TOKEN = 256
 """No tokenizer writes more with one token; a longer text was not written within its budget."""
+SORT_TOKENS = SCHEMA_TOKENS
+"""Most of a router's answer."""
 JUDGE_TOKENS = 256
 """Most of a judge's answer: a short quote with its verdict, or one letter. A quarter of the characters a token is plenty here."""
 
@@ -63,6 +68,8 @@ class Replay:
     """Under the name of every conversation that has it."""
     missing: list[str] = field(default_factory=list)
     """Planned answers that should be there and are not. One after a refused, failed or withheld turn need not be."""
+    sorts: dict[str, Asked] = field(default_factory=dict)
+    """The router's planned questions, by key."""
     questions: dict[str, dict[str, Asked]] = field(default_factory=dict)
     """By judge and key."""
     verdicts: list[Verdict] = field(default_factory=list)
@@ -90,24 +97,32 @@ def replay(
     rows: Mapping[str, Completion],
     judges: Sequence[tuple[Judge, Mapping[str, Completion]]],
     benchmark: Benchmark,
+    acts: Mapping[str, Completion] = MappingProxyType({}),
 ) -> Replay:
     """Walk every conversation of the plan from its first key, then every question to each judge about the answers found.
 
-    `rows`: the model's answers by key; `judges`: each with its answers by key.
+    `rows`: the model's answers by key; `judges`: each with its answers by key; `acts`: the router's answers by key.
     """
-    found, cases, settings, ended = Replay(), loaded.cases, manifest.chosen(), set[tuple[str, int]]()
-    for each in Conversations(cases, ServerTemplate(), manifest.key.context(), settings, rows).reached():
+    found, cases, settings, over = Replay(), loaded.cases, manifest.chosen(), set[tuple[str, int]]()
+    router = manifest.router.router() if manifest.router else None
+    talks = Conversations(cases, ServerTemplate(), manifest.key.context(), settings, rows, router, acts)
+    for each in talks.reached():
         completion = rows.get(each.key)
         budget = each.case.max_tokens + settings.thinking_tokens
         found.asked.setdefault(each.key, Asked(each.name, budget, messages_sha(each.messages)))
         if completion is not None:
             found.answers[each.name] = completion
             if completion.status in ENDED:
-                ended.add((each.case.code, each.draw))
+                over.add((each.case.code, each.draw))
+            elif (doubt := talks.doubt(each, completion)) is not None:
+                found.sorts.setdefault(doubt[0], Asked(f"{each.name}{ACT}", SORT_TOKENS, messages_sha(doubt[1].messages)))
+    found.answers |= dict(talks.labels())
     for case in cases:
         for draw in range(settings.draws):
-            if (case.code, draw) not in ended:
-                names = (turn_name(case.code, number, draw) for number in range(1, len(case.turns) + 1))
+            if (case.code, draw) not in over:
+                spoken = as_said(case, found.answers, draw)
+                found.missing += [] if ended(spoken) else [f"{turn_name(case.code, len(spoken.turns), draw)}{ACT}"]
+                names = (turn_name(case.code, number, draw) for number in range(1, len(spoken.turns) + 1))
                 found.missing += [name for name in names if name not in found.answers]
     found.verdicts += by_code(cases, found.answers, Registry.build(benchmark.countries), settings.draws)
     for judge, said in judges:
@@ -152,7 +167,7 @@ def _completion(line: bytes, where: str, judge: bool) -> Completion:
     if not re.fullmatch(r"[0-9a-f]{64}", row.key) or not re.fullmatch(r"([0-9a-f]{64})?", row.prompt_sha):
         raise RejectedError("rows.shape", f"{where}: key or prompt_sha is not a SHA-256")
     letters = row.label_logprobs
-    if letters is not None and not (judge and len(letters) <= 5 and all(-1e6 <= each <= 1e-3 for each in letters)):
+    if letters is not None and not (judge and len(letters) <= len(LETTERS) and all(-1e6 <= each <= 1e-3 for each in letters)):
         raise RejectedError("rows.shape", f"{where}: label_logprobs are not log-probabilities of letters")
     ends = (*FINISHED[row.status], *(("length",) if letters is not None else ()))
     if row.finish_reason not in ends or (row.status in NO_ANSWER and (row.text or row.reasoning)):

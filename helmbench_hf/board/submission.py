@@ -14,7 +14,7 @@ from helmbench_hf import __version__
 from helmbench_hf.board import files
 from helmbench_hf.board.checks import check_files, recheck
 from helmbench_hf.board.files import RejectedError
-from helmbench_hf.board.manifest import FORMAT, Judge, Manifest, picked, read_judge, read_manifest, run_id
+from helmbench_hf.board.manifest import FORMAT, Judge, Manifest, Sorter, picked, read_judge, read_manifest, run_id
 from helmbench_hf.board.replay import replay, segment
 from helmbench_hf.board.verify import sha_of, too_little, verify
 from helmbench_hf.content.load import default_benchmark
@@ -85,9 +85,12 @@ def prepare(
         judges = [read_judge(picked(Judge, row), f"judge.json of {row['id']}") for row in rows]
         stored = Journal.read(folder.completions).everything()
         said = {row["id"]: judge_answers(folder, row, benchmark).everything() for row in rows}
-        found = replay(loaded, manifest, stored, [(judge, said[judge.id]) for judge in judges], benchmark)
+        acts = Journal.read(folder.acts).everything()
+        found = replay(loaded, manifest, stored, [(judge, said[judge.id]) for judge in judges], benchmark, acts)
         _check_answered(found.missing, run, "planned answers", "the command that began it")
         content = {files.COMPLETIONS: segment(stored, found.asked)}
+        if manifest.router is not None:
+            content[files.ACTS] = segment(acts, found.sorts)
         for judge in judges:
             asked, place = found.questions[judge.id], f"{files.JUDGMENTS}/{judge.id}"
             open_ = [plan.name for key, plan in asked.items() if key not in said[judge.id]]
@@ -144,8 +147,10 @@ def _manifest(raw: Mapping[str, Any], panel: str, name: str, text: str) -> Manif
         "submitter": {"name": name, "text": text},
         "exported": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    dataset = {**raw["dataset"], "source": source}
-    return read_manifest(picked(Manifest, {**raw, "helmbench": __version__, "dataset": dataset, "submission": origin}))
+    added = {"helmbench": __version__, "dataset": {**raw["dataset"], "source": source}, "submission": origin}
+    if raw.get("router"):
+        added["router"] = picked(Sorter, raw["router"])
+    return read_manifest(picked(Manifest, {**raw, **added}))
 
 
 def _signed(manifest: Manifest, content: Mapping[str, bytes]) -> Manifest:

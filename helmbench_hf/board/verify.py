@@ -149,7 +149,7 @@ def _verify(content: Mapping[str, bytes], load: Load, benchmark: Benchmark, foun
         return
     names = sorted({path.split("/")[1] for path in content if path.startswith(f"{files.CHECKS}/")})
     cited = {name: checks.recheck(content, name, benchmark) for name in names}
-    planned = sum(len(case.turns) for case in loaded.cases) * draws
+    planned = sum(case.most_turns for case in loaded.cases) * draws
     graded = sum(len(case.grading.turns) for case in loaded.cases) * draws
     rows = read_journal(content[files.COMPLETIONS], files.COMPLETIONS, planned, judge=False)
     said: dict[str, list[Completion]] = {}
@@ -157,9 +157,14 @@ def _verify(content: Mapping[str, bytes], load: Load, benchmark: Benchmark, foun
         name = f"{files.JUDGMENTS}/{judge.id}/{files.SEGMENT}"
         said[judge.id] = read_journal(content[name], name, graded * len(benchmark.criteria) * judge.orders, judge=True)
     judged = [(judge, _by_key(said[judge.id])) for judge in judges]
-    replayed = replay(loaded, manifest, _by_key(rows), judged, benchmark)
+    if (files.ACTS in content) != (manifest.router is not None):
+        raise RejectedError("files.missing", "acts and the manifest's router go together, and one of them is missing")
+    acts = read_journal(content[files.ACTS], files.ACTS, planned, judge=True) if manifest.router else []
+    replayed = replay(loaded, manifest, _by_key(rows), judged, benchmark, _by_key(acts))
     found.answers, found.verdicts = replayed.answers, replayed.verdicts
     _check_rows(rows, replayed.asked, bool(manifest.key.template_sha), "rows", found)
+    if manifest.router is not None:
+        _check_rows(acts, replayed.sorts, bool(manifest.router.key.template_sha), "rows", found)
     for name in replayed.missing:
         found.add("rows.missing", f"there is no row of {name}")
     for judge in judges:
@@ -249,6 +254,7 @@ def _check_identities(manifest: Manifest, judges: Sequence[Judge], found: Report
     """What names a model must be what its keys rest on."""
     listed = [("model.identity", "the model", manifest.model, manifest.key)]
     listed += [("judge.identity", judge.id, judge.model, judge.key) for judge in judges]
+    listed += [("router.identity", "the router", manifest.router.model, manifest.router.key)] if manifest.router else []
     for code, who, model, key in listed:
         if problem := _unlike(model, key):
             found.add(code, f"{problem} of {who} is not what its keys rest on")

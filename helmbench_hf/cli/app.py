@@ -35,6 +35,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "report": ("scores:report", "Score a run and write its page."),
         "compare": ("scores:compare", "Compare two runs on the same cases."),
         "study": ("study:study", "Rank many runs on the same cases."),
+        "awareness": ("awareness:awareness", "Ask a model whether it knew that it was tested."),
         "policies": ("scores:policies", "Show what simple reference policies would score."),
     },
     "Share": {

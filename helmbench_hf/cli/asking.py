@@ -19,6 +19,7 @@ from helmbench_hf.judging.judge import JudgeSpec
 from helmbench_hf.models.demo_model import demo_model_path
 from helmbench_hf.models.engine import EngineError, EngineSpec, split_model
 from helmbench_hf.models.presets import MARK, fill_judge, fill_model, load_presets
+from helmbench_hf.models.two import Memory
 from helmbench_hf.runs.generate import Ask
 from helmbench_hf.runs.turns import Settings
 
@@ -72,6 +73,20 @@ class AskOptions:
         typer.Option("--shard", help="i/n: part i of n, for n machines, each with its own run folder; merge them later."),
     ] = None
     tensor_parallel: TensorParallel = None
+    router: Annotated[
+        str | None,
+        typer.Option(
+            "--router",
+            help="The model that sorts replies in conversations that answer back, written as for --judge. `run` takes its first "
+            "judge if none is named.",
+        ),
+    ] = None
+    memory: Annotated[
+        Memory,
+        typer.Option(
+            "--memory", help="both: model and router stay loaded. waves: they take turns, for a GPU that does not hold both."
+        ),
+    ] = "both"
 
 
 def with_ask_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -120,8 +135,11 @@ def ask_of(run: Path, options: AskOptions, reuse: str = "missing") -> Ask:
         fail(f"a sampling setting does not exist ({error}); see Settings in helmbench_hf/runs/turns.py")
     except ValueError as error:
         fail(error)
+    router = judge_spec(options.router, None, options.tensor_parallel).engine_spec() if options.router else None
     return Ask(
         run=str(run),
+        router=router,
+        memory=options.memory,
         engine=engine,
         settings=settings,
         design=options.design,

@@ -12,6 +12,7 @@ from helmbench_hf.cli.errors import fail
 from helmbench_hf.cli.shared import Dataset, Design, Json, Only, Revision, put
 from helmbench_hf.dataset.load import load_cases, select
 from helmbench_hf.records import Case
+from helmbench_hf.tasks.reactive import TITLES, paths
 
 
 def cases(
@@ -38,6 +39,7 @@ def show(
     dataset: Dataset = None,
     revision: Revision = None,
     folded: Annotated[bool, typer.Option("--folded", help="As a model without a system role gets it.")] = False,
+    tree: Annotated[bool, typer.Option("--tree", help="What the person may say, of a conversation that answers back.")] = False,
     as_json: Json = False,
 ) -> None:
     """Print a case exactly as a model gets it, and how it is graded.
@@ -47,8 +49,30 @@ def show(
     case = next((case for case in load_cases("full", dataset, revision).cases if case.code == code), None)
     if case is None:
         fail(f"there is no case {code}; `helmbench cases --design full --only {code.rpartition('-')[0]}` lists its neighbors")
+    if tree:
+        if not case.route.beats:
+            fail(f"{code} has no tree: what the person says there does not depend on the replies")
+        typer.echo("\n".join(_tree(case)))
+        return
     sections = (f"--- {title}\n{text}\n" for title, text in _sections(case, folded))
     put(case, sections, as_json)
+
+
+def _tree(case: Case) -> Iterator[str]:
+    """The beats in the order in which they can be said, each with what follows from each kind of reply."""
+    turns: dict[str, int] = {}
+    for path in paths(case.route):
+        for turn, beat in enumerate(path, 1):
+            turns[beat.slug] = max(turn, turns.get(beat.slug, 0))
+    for beat in sorted(case.route.beats, key=lambda beat: turns[beat.slug]):
+        yield f"turn {turns[beat.slug]}, {beat.slug}: {beat.text}"
+        ways: dict[str, list[str]] = {}
+        for act, step in beat.steps:
+            to = ", ".join(f"{slug} from trust {least}" if least else slug for least, slug in step.to)
+            ways.setdefault(f"{to}{f' (trust {step.trust:+d})' if step.trust else ''}", []).append(TITLES[act])
+        yield from (f"    {'; '.join(acts)} -> {to}" for to, acts in ways.items())
+        if beat.end:
+            yield f"    end: {beat.end}"
 
 
 def _sections(case: Case, folded: bool) -> Iterator[tuple[str, str]]:
@@ -62,7 +86,7 @@ def _sections(case: Case, folded: bool) -> Iterator[tuple[str, str]]:
     if case.response_schema:
         yield "ANSWER SCHEMA", case.response_schema
     facts = dataclasses.asdict(case) | {"budget in tokens": case.max_tokens}
-    for name in ("system", "turns", "response_schema", "grading", "max_tokens"):
+    for name in ("system", "turns", "response_schema", "grading", "max_tokens", "route"):
         del facts[name]
     yield "FACTS (the model never sees these)", _facts(facts)
     yield "GRADING", _facts({name: value for name, value in dataclasses.asdict(case.grading).items() if value})

@@ -61,9 +61,20 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield from _template_lines(facts)
     yield f"cases      {found['cases']} ({modes}){shard}"
     yield f"answers    {found['answers']}{times}; judge calls at most {found['judge calls per judge, at most']} per judge"
+    if found["conversations that answer back"]:
+        yield _router_line(found)
     yield from _token_lines(found)
     yield f"disk       at most {found['disk at most, bytes'] / 1e6:.1f} MB"
     yield from (f"warning    {text}".rstrip() for text in _warnings(found))
+
+
+def _router_line(found: dict[str, Any]) -> str:
+    """Who sorts the replies of conversations that answer back, and what that takes."""
+    talks, calls = found["conversations that answer back"], found["router calls, at most"]
+    if not found["router"]:
+        return f"router     none: {talks} conversations that answer back end after their first turn (--router MODEL)"
+    how = {"both": "both models stay loaded", "waves": "the two models take turns in memory"}[found["memory"]]
+    return f"router     {found['router']}, at most {calls} calls for {talks} conversations; {how}"
 
 
 def _template_lines(facts: dict[str, Any]) -> Iterator[str]:

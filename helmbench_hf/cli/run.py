@@ -102,10 +102,12 @@ def run_all(run: Run, options: AskOptions, judge: Judges = None, panel: Panel = 
     """Generate, grade, score and report; each stage resumes where it stopped.
 
     --thinking is the model's, not a judge's. --tensor-parallel is for the model and for the judges that say nothing else.
+    The first judge also sorts the replies of conversations that answer back, unless --router names another model.
 
     Example: helmbench run --run runs/a --model demo --judge demo --design smoke
     """
-    generate(run=run, **vars(options))
+    router = options.router or (judge[0] if judge and not options.model.startswith(POLICY) else None)
+    generate(run=run, **{**vars(options), "router": router})
     grade(run=run, judge=judge, tensor_parallel=options.tensor_parallel)
     report(run=run, panel=panel)
 

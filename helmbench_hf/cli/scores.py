@@ -14,6 +14,7 @@ from helmbench_hf.cli.shared import Checks, Dataset, Design, ExistingRun, Json, 
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.content.schema import Policy
 from helmbench_hf.dataset.load import load_cases
+from helmbench_hf.judging.awareness import read as read_awareness
 from helmbench_hf.judging.grade import Graded
 from helmbench_hf.records import Case
 from helmbench_hf.report.numbers import probability
@@ -69,6 +70,7 @@ def report(run: ExistingRun, check: Checks = None, panel: Panel = "first") -> No
     folder, benchmark = RunFolder(run), default_benchmark()
     scores = read_scores(folder.scores)
     page = ReportInput(
+        awareness=read_awareness(run),
         scores=scores,
         manifest={**folder.manifest().to_json(), "judges": graded.judge_rows},
         transcripts=transcripts(shown(graded.cases, scores.pairs), graded.completions, graded.verdicts, benchmark),

@@ -6,24 +6,29 @@ from collections.abc import Iterator
 from html import escape
 
 from helmbench_hf.content.load import Benchmark, Loaded
+from helmbench_hf.content.tree import svg
 
 MODES = {
     "hidden_tag": "side tag inside another job",
     "judged": "free reply, judged",
     "label": "one answer of several",
     "multi_turn": "scripted conversation",
+    "reactive": "conversation that answers back",
 }
 MADE = "<!-- Made by `helmbench content pages`; edit behavior.md and scenario.yaml under configs/benchmark/v1 instead. -->\n\n"
 
 
 def pages(benchmark: Benchmark) -> dict[str, str]:
-    """File name -> Markdown: one page per behavior that has a scenario, and `README.md` as the index."""
+    """File name -> text: one page per behavior that has a scenario, `README.md` as the index, and pictures of paths."""
     found = {"README.md": MADE + "".join(_index(benchmark))}
     for code in benchmark.file.behaviors:
         if scenarios := [loaded for loaded in benchmark.scenarios if loaded.behavior == code]:
             text = (scenarios[0].folder.parent / "behavior.md").read_text(encoding="utf-8").rstrip()
             shown = "\n".join(map(_scenario, scenarios))
             found[f"{code}.md"] = MADE + f"{text}\n\n{_example(scenarios)}## Scenarios\n\n{shown}"
+    for loaded in benchmark.scenarios:
+        if loaded.scenario.route is not None:
+            found[f"{loaded.scenario.code}.svg"] = svg(loaded.scenario.route, f"Paths of {loaded.scenario.title}")
     return found
 
 
@@ -67,6 +72,8 @@ def _scenario(loaded: Loaded) -> str:
     ]
     if scenario.target:
         lines.append(f"What should be marked: {scenario.target.definition}.")
+    if scenario.route is not None:
+        lines.append(f"![What the person may say after each kind of reply, turn by turn]({scenario.code}.svg)")
     return "\n\n".join(lines) + "\n"
 
 

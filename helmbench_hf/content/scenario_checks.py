@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
 from statistics import mean
 
 from helmbench_hf.content.answer_schema import can_hold, longest, plain_field
@@ -18,7 +19,7 @@ CONTROL_GAP = 1.3
 """Largest difference of mean severity between pairs with and without the control fact."""
 CHOICES_FROM, CHOICE_MARGIN = 12, 0.15
 """With that many questions, how far from chance the share may be whose right answer is among the k longest, for any k."""
-BODY = {"hidden_tag": "text", "judged": "text", "multi_turn": "turns"}
+BODY = {"hidden_tag": "text", "judged": "text", "multi_turn": "turns", "reactive": "beats"}
 """Where the text of a message stands; a label scenario has queues of tickets, or texts."""
 
 
@@ -64,13 +65,14 @@ def mode(_: Benchmark, loaded: Loaded) -> Faults:
     scenario = loaded.scenario
     hidden = scenario.mode == "hidden_tag"
     limited = any(single.limits for single in loaded.messages.singles)
-    contrasted = scenario.mode in {"judged", "multi_turn"} and bool(loaded.pairs or limited)
+    contrasted = scenario.mode in {"judged", "multi_turn", "reactive"} and bool(loaded.pairs or limited)
     for name, value, wanted in (
         ("job", scenario.job, hidden or scenario.mode == "label"),
         ("answer", scenario.answer, hidden),
         ("tags", scenario.tags, hidden or (scenario.mode == "multi_turn" and bool(scenario.tags))),
         ("options", scenario.options, scenario.mode == "label"),
         ("contrast", scenario.contrast, contrasted),
+        ("route", scenario.route, scenario.mode == "reactive"),
     ):
         if wanted and not value:
             yield name, f"a {scenario.mode} scenario needs `{name}`", "write it"
@@ -79,13 +81,54 @@ def mode(_: Benchmark, loaded: Loaded) -> Faults:
     if contrasted and limited and (scenario.contrast is None or scenario.contrast.own not in scenario.criteria.crisis):
         what = "the contrast does not say which of the crisis criteria is about the person's own limits"
         yield "contrast", what, "name it under `own`, e.g. K11"
-    if scenario.mode != "multi_turn" and scenario.graded_turns != [1]:
+    if scenario.mode not in {"multi_turn", "reactive"} and scenario.graded_turns != [1]:
         yield "graded_turns", f"a {scenario.mode} scenario has one turn", "remove `graded_turns`"
+    listed = {*scenario.criteria.crisis, *scenario.criteria.benign}
+    for turn, codes in scenario.by_turn.items():
+        if turn not in scenario.graded_turns or not listed.issuperset(codes):
+            what = f"turn {turn} is not graded, or one of {', '.join(codes)} is not among the criteria"
+            yield f"by_turn.{turn}", what, "name graded turns and criteria that stand under `criteria`"
     if scenario.asked and not (scenario.mode == "judged" and loaded.pairs and scenario.detects):
         what = "only judged pairs about a danger have open twins of this kind"
         yield "asked", what, "remove `asked`; scenarios with tags have open twins without it"
     if scenario.resources and scenario.mode != "judged":
         yield "resources", "only a judged scenario checks resources", "remove `resources`"
+
+
+def route(_: Benchmark, loaded: Loaded) -> Faults:
+    """Every beat can be reached and leads on, no path goes around in a circle, and every path has the turns that are graded."""
+    table, graded = loaded.scenario.route, loaded.scenario.graded_turns
+    if table is None:
+        return
+    onward: dict[str, set[str]] = {}
+    for slug, beat in table.beats.items():
+        onward[slug] = {
+            to for step in beat.after.values() for to in ([step.to] if isinstance(step.to, str) else step.to.values())
+        }
+        if unknown := sorted(onward[slug] - set(table.beats)):
+            yield f"route.beats.{slug}", f"it leads to {unknown[0]}, which is no beat", "correct the name or write the beat"
+            return
+        for act, step in beat.after.items():
+            if isinstance(step.to, dict) and 0 not in step.to:
+                yield f"route.beats.{slug}.after.{act}", "it leads nowhere at trust 0", "name a beat for 0"
+    try:
+        order = list(TopologicalSorter(onward).static_order())[::-1]
+    except CycleError as error:
+        circle = " to ".join(reversed(error.args[1]))
+        yield "route.beats", f"the person could go around for ever: {circle}", "lead one of these beats on"
+        return
+    start = next(iter(table.beats))
+    turns: dict[str, set[int]] = {slug: set() for slug in table.beats}
+    turns[start] = {1}
+    for slug in order:
+        for to in onward[slug]:
+            turns[to] |= {turn + 1 for turn in turns[slug]}
+    for slug in table.beats:
+        if not turns[slug]:
+            yield f"route.beats.{slug}", "no reply leads to it", "lead to it from another beat, or remove it"
+    ends = {turn for slug, beat in table.beats.items() if beat.end for turn in turns[slug]}
+    if ends and min(ends) < max(graded):
+        yield "graded_turns", f"turn {max(graded)} is graded and a path ends at turn {min(ends)}", "grade what every path has"
 
 
 def answer(_: Benchmark, loaded: Loaded) -> Faults:
@@ -155,6 +198,11 @@ def bodies(_: Benchmark, loaded: Loaded) -> Faults:
     for each in written:
         if getattr(each.message, body) is None:
             yield each.field, f"a {scenario.mode} message has `{body}`", f"write it under `{body}`"
+        elif each.message.beats is not None and scenario.route and list(each.message.beats) != list(scenario.route.beats):
+            what = "the beats are not those of the scenario's route, in its order"
+            yield each.field, what, f"write {', '.join(scenario.route.beats)}"
+        elif each.message.beats is not None and any(len(set(lines)) < len(lines) for lines in each.message.beats.values()):
+            yield each.field, "a beat has the same wording twice", "write three different ones"
         elif each.message.turns is not None and len(each.message.turns) < graded:
             yield each.field, f"turn {graded} is graded but not there", "write the turn"
     for index, pair in enumerate(loaded.messages.pairs):
@@ -313,7 +361,7 @@ def _told_by_length(questions: Sequence[Message]) -> str | None:
     )
 
 
-SCENARIO = (place, references, mode, answer, tags, sources)
+SCENARIO = (place, references, mode, route, answer, tags, sources)
 """What must hold in a `scenario.yaml` before the matrix can be expanded."""
 MESSAGES = (numbers, bodies, severities, copies, control, items)
 """What must hold in a `messages.yaml`."""

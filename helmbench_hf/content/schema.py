@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from helmbench_hf.records import Answer, Level, Member, Mode
+from helmbench_hf.records import Act, Answer, Level, Member, Mode
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
@@ -113,7 +113,7 @@ class Authored(BaseModel):
 
 
 class Message(Authored):
-    """One perturbation: what the person sends. Exactly one of `text`, `turns` and `tickets`.
+    """One perturbation: what the person sends. Exactly one of `text`, `turns`, `tickets` and `beats`.
 
     Where the pair names a `host`, `text` is the aside that is set into it.
     """
@@ -122,14 +122,16 @@ class Message(Authored):
     text: Text | None = None
     turns: list[Text] | None = None
     tickets: dict[Literal["A", "B", "C", "D", "E", "F"], Text] | None = None
+    beats: dict[Slug, Annotated[list[Text], Field(min_length=3, max_length=3)]] | None = None
+    """A conversation that answers back: three wordings of each beat of the scenario's `route`, the opening first."""
     choices: dict[Literal["A", "B", "C", "D"], Text] | None = None
     key: Literal["A", "B", "C", "D", "E", "F"] | None = None
     task_key: dict[str, str] = {}
 
     @model_validator(mode="after")
     def _one_body(self) -> Message:
-        if sum(body is not None for body in (self.text, self.turns, self.tickets)) != 1:
-            raise ValueError("give exactly one of `text`, `turns` (a conversation) and `tickets` (a queue)")
+        if sum(body is not None for body in (self.text, self.turns, self.tickets, self.beats)) != 1:
+            raise ValueError("give exactly one of `text`, `turns` (a script), `tickets` (a queue) and `beats`")
         if (self.tickets is None and self.choices is None) != (self.key is None):
             raise ValueError("`key` (the right letter) goes with `tickets` or `choices`")
         if self.choices is not None and (self.text is None or self.key not in self.choices):
@@ -144,9 +146,14 @@ class Message(Authored):
         return {str(letter): text for letter, text in sorted((self.tickets or self.choices or {}).items())}
 
     def user_turns(self) -> tuple[str, ...]:
-        """What the user types: one message, a question or queue with its lettered answers, or the turns of a conversation."""
+        """What the user types: one message, a question or queue with its lettered answers, or the turns of a conversation.
+
+        Of one that answers back: every wording of every beat.
+        """
         if self.turns is not None:
             return tuple(self.turns)
+        if self.beats is not None:
+            return tuple(line for lines in self.beats.values() for line in lines)
         question = [] if self.text is None else [self.text]
         return ("\n".join([*question, *(f"{letter}. {text}" for letter, text in self.answers.items())]),)
 
@@ -285,6 +292,42 @@ class Criteria(Authored):
     reported: list[CriterionCode] = []
 
 
+class Step(Authored):
+    """Where a reply of one kind leads: a beat, or beats by the least trust that they need."""
+
+    to: Slug | dict[Annotated[int, Field(ge=0, le=4)], Slug]
+    trust: Annotated[int, Field(ge=-4, le=4)] = 0
+
+
+class Beat(Authored):
+    """One thing that the person may come to say, and what follows from each kind of reply."""
+
+    after: dict[Act | Literal["any"], Step] = {}
+    """`any` stands for every act that is not named. Without it the conversation ends here."""
+    end: Text | None = None
+    """How the person is left where it ends, such as `somebody knows`."""
+
+    @model_validator(mode="after")
+    def _leads_on(self) -> Beat:
+        if (self.end is None) != bool(self.after):
+            raise ValueError("a beat either leads on (`after`) or ends the conversation (`end`)")
+        if (missing := sorted(set(get_args(Act)) - set(self.after))) and self.after and "any" not in self.after:
+            raise ValueError(f"nothing follows from {', '.join(missing)}: name what does, or add `any`")
+        return self
+
+    def step(self, act: Act) -> Step | None:
+        """What follows from a reply of this kind; None where the conversation ends."""
+        return self.after.get(act, self.after.get("any"))
+
+
+class RouteTable(Authored):
+    """The paths of a conversation that answers back. The first beat opens it; twins share the table."""
+
+    trust: Annotated[int, Field(ge=0, le=4)] = 1
+    """The person's trust at the start."""
+    beats: dict[Slug, Beat]
+
+
 class Contrast(Authored):
     """The criterion that is judged by the same anchors on both twins, and the verdict that means full handling."""
 
@@ -307,7 +350,7 @@ class Scenario(Authored):
     code: ScenarioCode
     slug: Slug
     title: Text
-    mode: Literal["hidden_tag", "judged", "label", "multi_turn"]
+    mode: Literal["hidden_tag", "judged", "label", "multi_turn", "reactive"]
     tier: Literal["core", "stretch"]
     summary: Text
     why_hard: Text
@@ -329,7 +372,13 @@ class Scenario(Authored):
     sources: list[Text] = []
     """Public guidance behind every message that names none of its own."""
     resources: bool = False
+    reply_tokens: Annotated[int, Field(ge=64)] | None = None
+    """Budget of a reply in free text, where it is not the benchmark's."""
+    route: RouteTable | None = None
+    """Reactive scenarios: what the person says after each kind of reply."""
     graded_turns: Annotated[list[Count], Field(min_length=1)] = [1]
+    by_turn: dict[Count, list[CriterionCode]] = {}
+    """Criteria of `crisis` and `benign` that are asked at one graded turn only."""
     blind_question: Text | None = None
     """What a blind reader is asked about a message; yes means the crisis half. Default: about safety, or the target tag."""
     messages_from: ScenarioCode | Literal["taxonomy"] | None = None
@@ -778,6 +827,8 @@ class Policy(Authored):
     """What it says, if that is one text for everybody."""
     helplines: Literal["every"] | list[Country] = []
     """Countries whose registered crisis lines it adds to the text."""
+    act: Act = "job"
+    """What its text does in a conversation that answers back."""
     verdicts: dict[CriterionCode, Answer] = {}
     when_flagged: Slug | None = None
     """It speaks like this policy where it marks the target ..."""

@@ -107,7 +107,7 @@ def messages_of(benchmark: Benchmark) -> Iterator[tuple[Register, str]]:
         for written in loaded.messages.written() if loaded.authored else ():
             message = written.message
             if message.choices is None:
-                bodies: Iterable[str] = (message.tickets or {}).values() or message.turns or [message.text or ""]
+                bodies: Iterable[str] = (message.tickets or {}).values() or message.user_turns()
                 yield from ((written.item.speech, body) for body in bodies)
     for taxonomy in benchmark.taxonomy:
         yield from ((item.speech, item.text) for item in taxonomy.items)

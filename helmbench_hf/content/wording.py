@@ -80,7 +80,11 @@ def texts_of(benchmark: Benchmark) -> Iterator[Text]:
             lines, source, messages = loaded.lines, loaded.source, loaded.messages
             for field, member, item, message in messages.written():
                 implicit = member in {"crisis", "single"} and item.cue != "explicit" and loaded.scenario.detects
-                yield Text(lines, field, source, "\n".join(message.user_turns()), implicit)
+                if message.beats is None:
+                    yield Text(lines, field, source, "\n".join(message.user_turns()), implicit)
+                for slug, wordings in (message.beats or {}).items():
+                    for number, line in enumerate(wordings):
+                        yield Text(lines, f"{field}.beats.{slug}.{number}", source, line, False)
             for index, host in enumerate(messages.hosts):
                 yield Text(lines, f"hosts.{index}.text", source, host.text, False)
             for slug, body in messages.segments.items():
@@ -113,6 +117,8 @@ def _copies(texts: list[Text]) -> Iterator[Problem]:
     for text in texts:
         words = tuple(re.findall(r"\w+", text.body.lower()))
         if (first := equal.setdefault(words, text)) is not text:
+            if ".beats." in text.field and first.source == text.source:  # twins may open alike and say goodbye alike
+                continue
             yield text.document.problem(text.field, f"the message stands in {first} already", "write another")
             continue
         for start in range(len(words) - COPIED + 1):

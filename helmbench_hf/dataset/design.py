@@ -33,6 +33,7 @@ STUBS = 6
 SMOKE_HIDDEN, SMOKE_OPEN, SMOKE_EXPLICIT, SMOKE_JUDGED, SMOKE_LABELS = 12, 6, 3, 9, 4
 SMOKE_REGISTER = ("P1-B1-S1", "P1-B4-S1", "P1-B6-S3", "P4-B2-S3")
 SMOKE_COUNTRIES = ("NL", "BR")
+SMOKE_REACTIVE = ("P1-B7-S4", "P2-B5-S4")
 PAIR_VARIANCE, DIFFERENCE_VARIANCE = 0.30, 0.50
 """Planning values, not results. A pair scores a + b - 1, where its twins are right with .7 and .9: .7 x .3 + .9 x .1 = .30.
 The difference of a pair between two cells varies by .50."""
@@ -58,8 +59,11 @@ class Cells:
         self.benchmark, self.loaded, self.scenario, self.pairs = benchmark, loaded, loaded.scenario, loaded.pairs
         self.hides_question = task_of_mode(loaded.scenario.mode).hides_question
         self.is_scripted = any(message.turns for *_, message in loaded.messages.written())
+        self.answers_back = loaded.scenario.route is not None
         self.asks_services = loaded.scenario.resources and not loaded.pairs
-        self.is_judged = not (self.hides_question or self.is_scripted or self.asks_services or self.scenario.options)
+        self.is_judged = not (
+            self.hides_question or self.is_scripted or self.answers_back or self.asks_services or self.scenario.options
+        )
         self.numbers = [pt.number for pt in perturbations(loaded)]
         self.seed = f"{benchmark.file.seed}/{loaded.scenario.code}/core"
         self.condition = first_condition(loaded)
@@ -112,6 +116,8 @@ def _core_of(cells: Cells) -> Iterator[str]:
         yield from _hidden(cells)
     elif cells.is_scripted:
         yield from _conversations(cells)
+    elif cells.answers_back:
+        yield from _changed_conditions(cells, cells.pairs)
     elif cells.is_judged:
         yield from _judged(cells)
 
@@ -256,6 +262,7 @@ def smoke(benchmark: Benchmark) -> list[str]:
         codes += [cells.one(1, user=user) for user in stubs if user in cells.scenario.users]
     for cells in scored:
         codes += {"P1-B7-S3": [cells.one(3)], "P2-B5-S1": cells.pair(1)}.get(cells.scenario.code, [])
+        codes += cells.pair(1) if cells.scenario.code in SMOKE_REACTIVE else []
     return codes
 
 
@@ -327,6 +334,7 @@ def totals(benchmark: Benchmark) -> dict[str, int]:
         "behaviors": len({each.behavior for each in benchmark.scenarios}),
         "texts": sum(2 * len(m.pairs) + len(m.singles) + len(m.ambiguous) for m in texts),
         "conversations": sum(message.turns is not None for each in texts for *_, message in each.written()),
+        "reactive": sum(message.beats is not None for each in texts for *_, message in each.written()),
         "conditions": len(benchmark.conditions),
         "people": len(people),
         "contexts": sum(len({0, *person.levels}) for person in people),

@@ -74,5 +74,7 @@ def _shape(ours: Designs, theirs: Designs) -> Iterator[str]:
 
 def _messages(cases: list[Case]) -> set[str]:
     """Every longer text that a person sends, without regard to case and spaces; anybody may write a bare `thanks`."""
-    texts = {" ".join(turn.lower().split()) for case in cases for turn in case.turns}
+    texts = {
+        " ".join(turn.lower().split()) for case in cases for turn in (*case.turns, *(beat.text for beat in case.route.beats))
+    }
     return {text for text in texts if len(text) >= SHORTEST}

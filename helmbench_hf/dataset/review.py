@@ -7,6 +7,7 @@ beside the authored files, each with the hash of the text that was read. When a 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -25,6 +26,7 @@ from helmbench_hf.hashing import digest, text_sha
 from helmbench_hf.records import Case
 from helmbench_hf.strict_yaml import Problem
 from helmbench_hf.tasks.expand import Perturbation, expand, meaning_of, perturbations
+from helmbench_hf.tasks.reactive import LINES, paths, route_of
 from helmbench_hf.tasks.render import notes_text
 
 READERS = 3
@@ -264,6 +266,9 @@ def _items(benchmark: Benchmark, loaded: Loaded) -> Iterator[Item]:
     for pt in perturbations(loaded):
         if pt.common.speech in NOISES or (pt.pair or 0) > len(loaded.messages.pairs):
             continue
+        if scenario.route is not None:
+            yield from _paths(loaded, pt)
+            continue
         turns = pt.message.user_turns()
         text = turns[0] if len(turns) == 1 else "\n".join(f"[message {n}] {turn}" for n, turn in enumerate(turns, 1))
         category, extra = scenario.categories(pt.common)
@@ -275,6 +280,29 @@ def _items(benchmark: Benchmark, loaded: Loaded) -> Iterator[Item]:
             "none" if filed == "no_crisis" else filed, scenario.detects and not keyed,
             question, keyed, right, notes,
         )  # fmt: skip
+
+
+def _paths(loaded: Loaded, pt: Perturbation) -> Iterator[Item]:
+    """Paths of a conversation that answers back that together hold every wording of every beat; the first one for concern too.
+
+    Each next path takes the beats and wordings that were shown least.
+    """
+    scenario, beats = loaded.scenario, pt.message.beats or {}
+    every = sorted(paths(route_of(scenario, pt.message, pt.common.meaning)), key=lambda path: [beat.slug for beat in path])
+    shown = Counter[tuple[str, int]]()
+    category, extra = scenario.categories(pt.common)
+    filed = "none" if pt.member == "benign" else extra or category
+    while not shown.keys() >= {(slug, number) for slug in beats for number in range(len(beats[slug]))} or not shown:
+        path = max(every, key=lambda path: sum(min(shown[beat.slug, n] for n in range(LINES)) == 0 for beat in path))
+        lines = []
+        for beat in path:
+            number = min(range(LINES), key=lambda number: shown[beat.slug, number])
+            shown[beat.slug, number] += 1
+            lines.append(beats[beat.slug][number])
+        first = sum(shown.values()) == len(path)
+        place = f"PT{pt.number}" if first else f"PT{pt.number}/{path[-1].slug}-{sum(shown.values())}"
+        text = "\n".join(f"[message {n}] {line}" for n, line in enumerate(lines, 1))
+        yield Item(scenario.code, place, text, pt.member, meaning_of(loaded, pt.common), filed, first)
 
 
 def _question(loaded: Loaded, pt: Perturbation) -> tuple[str, str | None]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from helmbench_hf.content.load import TAXONOMY, Benchmark
 from helmbench_hf.dataset import calibration, review
-from helmbench_hf.records import Case, Grading, Parts
+from helmbench_hf.records import Beat, Case, Grading, Parts, Route, Step
 from helmbench_hf.tasks.draws import all_splits
 from helmbench_hf.tasks.expand import perturbations
 
@@ -86,8 +86,8 @@ def case_of(row: Row) -> Case:
     """
     if missing := [name for name in _CASE_COLUMNS if name not in row]:
         raise ValueError(f"the row lacks the columns {', '.join(missing)}")
-    values = {name: _shared(row[name]) for name in _CASE_COLUMNS if name not in ("grading", "parts")}
-    return Case(**values, grading=_grading(row["grading"]), parts=_parts(row["parts"]))
+    values = {name: _shared(row[name]) for name in _CASE_COLUMNS if name not in ("grading", "parts", "route")}
+    return Case(**values, grading=_grading(row["grading"]), parts=_parts(row["parts"]), route=_route(row["route"]))
 
 
 def _shared(value: Any) -> Any:
@@ -101,6 +101,7 @@ def _grading(text: str) -> Grading:
     values: Row = json.loads(text)
     frozen: Row = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     frozen["task_key"] = tuple((path, expected) for path, expected in values["task_key"])
+    frozen["by_turn"] = tuple((turn, tuple(codes)) for turn, codes in values["by_turn"])
     return Grading(**frozen)
 
 
@@ -108,6 +109,19 @@ def _grading(text: str) -> Grading:
 def _parts(text: str) -> Parts:
     values: Row = json.loads(text)
     return Parts(**{**values, "tags": tuple((name, definition) for name, definition in values["tags"])})
+
+
+@lru_cache(DECODED)
+def _route(text: str) -> Route:
+    values: Row = json.loads(text)
+    return Route(tuple(map(_beat, values.pop("beats"))), **values)
+
+
+def _beat(values: Row) -> Beat:
+    steps = tuple(
+        (act, Step(step["trust"], tuple((least, slug) for least, slug in step["to"]))) for act, step in values.pop("steps")
+    )
+    return Beat(**values, steps=steps)
 
 
 def by_split(config: str, rows: Sequence[Row]) -> dict[str, list[Row]]:

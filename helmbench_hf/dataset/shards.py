@@ -44,7 +44,7 @@ def groups(cases: Iterable[Case]) -> Counter[str]:
     """Answers that each prefix group asks for."""
     found = Counter[str]()
     for case in cases:
-        found[prefix_group(case)] += len(case.turns)
+        found[prefix_group(case)] += case.most_turns
     return found
 
 

@@ -40,7 +40,7 @@ def single_turn_cases(design: str = "core", source: str | None = None, revision:
 
     Arguments and errors as for `load_cases`.
     """
-    return {case.code: case for case in load_cases(design, source, revision).cases if len(case.turns) == 1}
+    return {case.code: case for case in load_cases(design, source, revision).cases if case.most_turns == 1}
 
 
 def chosen_cases(
@@ -65,8 +65,8 @@ def reply_verdicts(case: Case, text: str, cut: bool = False, withheld: bool = Fa
     `cut`: the answer met its token limit. `withheld`: a policy of the model's provider blocked it. Raises ValueError for a
     conversation.
     """
-    if len(case.turns) > 1:
-        raise ValueError(f"{case.code} is a conversation of {len(case.turns)} turns; run it with `helmbench run`")
+    if case.most_turns > 1:
+        raise ValueError(f"{case.code} is a conversation of {case.most_turns} turns; run it with `helmbench run`")
     status, answer, reasoning = outcome(text, "length" if cut else "stop")
     completion = Completion("", turn_name(case.code, 1, 0), "withheld" if withheld else status, answer, reasoning)
     return code_verdicts(case, 1, 0, completion, _registry())

@@ -33,11 +33,12 @@ from helmbench_hf.judging.rubric import Exchange
 from helmbench_hf.models import host
 from helmbench_hf.models.drive import Listener
 from helmbench_hf.records import Case, Completion, JudgeInfo, Verdict
-from helmbench_hf.runs.completions import run_answers
+from helmbench_hf.runs.completions import acts_of, as_said, run_answers
 from helmbench_hf.runs.folder import RunFolder, replacing
 from helmbench_hf.runs.journal import Journal, Records
 from helmbench_hf.runs.turns import turn_name
-from helmbench_hf.tasks.code import code_verdicts
+from helmbench_hf.scoring.paths import PATH
+from helmbench_hf.tasks.code import GRADER, code_verdicts
 from helmbench_hf.tasks.helplines import Registry
 from helmbench_hf.tasks.kinds import read_answer
 
@@ -75,7 +76,7 @@ def judge_run(folder: RunFolder, judge: Judge, listener: Listener) -> None:
     for note in completions.notes:
         listener.emit({"event": "note", "message": note})
     replies = exchanges(cases, completions, folder.manifest().settings.draws)
-    pairs = ((reply, code) for reply in replies for code in criteria_of(reply.case))
+    pairs = ((reply, code) for reply in replies for code in criteria_of(reply.case, reply.turn))
     ask_judge(folder, judge, pairs, default_benchmark(), listener)
 
 
@@ -133,13 +134,17 @@ def judge_info(row: Mapping[str, Any]) -> JudgeInfo:
 def by_code(
     cases: Sequence[Case], completions: Mapping[str, Completion], registry: Registry, draws: int = 1
 ) -> Iterator[Verdict]:
-    """The verdicts of code on every planned reply; `completions` by request name, whoever wrote them."""
+    """The verdicts of code on every planned reply, and the paths of conversations; `completions` by request name."""
     for case, turn, draw in _graded_turns(cases, draws):
         found = completions.get(turn_name(case.code, turn, draw))
         if found is None:  # a withheld answer ends a conversation, and is what came of every later turn
             earlier = [completions.get(turn_name(case.code, number, draw)) for number in range(1, turn)]
             found = next((each for each in earlier if each is not None and each.status == "withheld"), None)
         yield from code_verdicts(case, turn, draw, found, registry)
+    for case in cases:
+        for draw in range(draws if case.route.beats else 0):
+            if acts := acts_of(case, completions, draw):
+                yield Verdict(case.code, case.grading.turns[0], draw, PATH, GRADER, "scored", 1.0, {"acts": list(acts)})
 
 
 def questions(
@@ -148,7 +153,7 @@ def questions(
     """Each (reply, criterion) that the judge of a row of `judge.json` decides, with the calls that decide it and their keys."""
     context = key_context(row)
     for reply in replies:
-        for code in criteria_of(reply.case):
+        for code in criteria_of(reply.case, reply.turn):
             asked = asks(reply, code, benchmark, row["mode"], row["orders"])
             yield reply, code, [(ask, ask.key(context)) for ask in asked]
 
@@ -172,7 +177,8 @@ def exchanges(cases: Sequence[Case], completions: Mapping[str, Completion], draw
         answer = read_answer(case, completion)
         if answer.usable:
             before = (completions.get(turn_name(case.code, number, draw)) for number in range(1, turn))
-            yield Exchange(case, turn, draw, answer, tuple(_seen(case, each) for each in before), completion.key)
+            seen = tuple(_seen(case, each) for each in before)
+            yield Exchange(as_said(case, completions, draw), turn, draw, answer, seen, completion.key)
 
 
 def _graded_turns(cases: Sequence[Case], draws: int) -> Iterator[tuple[Case, int, int]]:

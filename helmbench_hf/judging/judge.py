@@ -166,11 +166,11 @@ def key_context(row: Mapping[str, Any]) -> KeyContext:
     return KeyContext(**row["key"])
 
 
-def criteria_of(case: Case) -> tuple[str, ...]:
-    """The criteria that a judge decides for each graded reply of a case, each once."""
+def criteria_of(case: Case, turn: int | None = None) -> tuple[str, ...]:
+    """The criteria that a judge decides for the reply at a graded turn (None: at any), each once."""
     grading = case.grading
     contrast = (grading.contrast,) if grading.contrast else ()
-    return tuple(dict.fromkeys((*grading.criteria, *grading.vetoes, *grading.reported, *contrast)))
+    return tuple(dict.fromkeys((*grading.criteria_at(turn), *grading.vetoes, *grading.reported, *contrast)))
 
 
 def asks(exchange: Exchange, code: str, benchmark: Benchmark, mode: Mode, orders: int = 1) -> tuple[Ask, ...]:

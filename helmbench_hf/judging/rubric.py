@@ -14,10 +14,11 @@ from typing import Literal
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.schema import Criterion
-from helmbench_hf.hashing import canonical, digest, text_sha
+from helmbench_hf.hashing import canonical, digest
 from helmbench_hf.models.engine import Message
 from helmbench_hf.records import Answer, Case, Grading, Parts
 from helmbench_hf.tasks.answers import Answer as ReadAnswer
+from helmbench_hf.tasks.render import fence
 
 RUBRIC_VERSION = "0.3.0"
 """Of the judge prompt, the criteria's words in it included; verdicts under different prompts are not compared."""
@@ -85,14 +86,6 @@ def material(exchange: Exchange) -> str:
     if exchange.answer.work:
         pieces.append(fence("WORK", exchange.answer.work))
     return "\n\n".join(pieces)
-
-
-def fence(name: str, text: str) -> str:
-    """Put data between marks that carry the first 12 hex digits of its SHA-256."""
-    code = text_sha(text)[:12]
-    while code in text:  # needs a text that holds its own hash; then the hash of that hash closes it
-        code = text_sha(code + text)[:12]
-    return f"[{name} {code}]\n{text}\n[/{name} {code}]"
 
 
 def limits(case: Case, criterion: Criterion) -> str | None:

@@ -67,6 +67,8 @@ class Request:
     """Requests of one group share a prefix: a server with several replicas is asked to keep them on one."""
     refusal: str = ""
     """Not empty: why this prompt cannot be run (the template broke). The driver records it; no engine sees it."""
+    role: Literal["target", "router"] = "target"
+    """Which of two models it is for, where two are at work (models/two.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,8 @@ class EngineSpec:
     """What the chat template is called with, e.g. `{"reasoning_effort": "low"}`."""
     thinking: Thinking | None = None
     """Switched by the template's own argument, whatever it is called; None is the template's default."""
+    sleeps: bool = False
+    """vLLM: it can give its memory to another model and take it back."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Further arguments of the engine's own constructor, e.g. `{"quantization": "fp8"}`; an endpoint's settings."""
 

@@ -89,6 +89,19 @@ class VllmEngine:
         """Say what runs, for the provenance."""
         return self._description
 
+    def rest(self) -> None:
+        """Give the GPU's memory to another model: the weights go to the machine's memory, the cache is dropped."""
+        if self._sleeps():
+            self._llm.sleep(level=1)
+
+    def wake(self) -> None:
+        """Take the memory back."""
+        if self._sleeps():
+            self._llm.wake_up()
+
+    def _sleeps(self) -> bool:
+        return self._llm is not None and self._spec.sleeps and not self._cpu
+
     def close(self) -> None:
         """Free the model's memory, so thoroughly that another engine can be made in this process."""
         from vllm.distributed import cleanup_dist_env_and_memory
@@ -165,6 +178,7 @@ class VllmEngine:
             "max_num_seqs": spec.max_num_seqs or (CPU_SEQUENCES if self._cpu else None),
             "gpu_memory_utilization": spec.gpu_memory_utilization,
             # read from the engine's configuration only: the per-request flag is ignored
+            "enable_sleep_mode": True if self._spec.sleeps and not self._cpu else None,
             "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True},
             **(CPU_OPTIONS if self._cpu else {}),
             **spec.extra,

@@ -73,7 +73,7 @@ class Plan:
 
 def study_of(loaded: CaseSet, *, people: int, per_person: int, seed: int, per_case: int | None, only: str | None) -> Study:
     """A study of these cases; `per_case` None spreads the answers over as many cases as there are."""
-    cases = select(loaded.cases, only, None)
+    cases = askable(loaded, only)
     if max(people // 2, per_person) > MOST:
         raise PeopleError(f"A study has at most {2 * MOST} people and {MOST} cases a person; give smaller numbers.")
     if people < 2:
@@ -85,6 +85,14 @@ def study_of(loaded: CaseSet, *, people: int, per_person: int, seed: int, per_ca
             f"give --people {2 * spread}, or a smaller --per-case."
         )
     return Study(**_content(loaded), only=only, people=people, per_person=per_person, per_case=spread, seed=seed)
+
+
+def askable(loaded: CaseSet, only: str | None) -> tuple[Case, ...]:
+    """The cases that a form can ask: it cannot answer back. Raises PeopleError where that leaves none."""
+    cases = tuple(case for case in select(loaded.cases, only, None) if not case.route.beats)
+    if not cases:
+        raise PeopleError("These cases are conversations that answer back, and a form cannot do that; choose others with --only.")
+    return cases
 
 
 def _content(loaded: CaseSet) -> dict[str, str]:
@@ -100,7 +108,7 @@ def plan(study: Study, loaded: CaseSet, benchmark: Benchmark) -> Plan:
             f"is version {identity.version} (content {identity.content_sha256[:12]}); use the helmbench that made the forms."
         )
     dice = random.Random(f"people/{study.id}")
-    cases = select(loaded.cases, study.only, None)
+    cases = askable(loaded, study.only)
     family = _families(cases)
     chosen = _chosen(cases, family, study, benchmark, dice)
     if not chosen:

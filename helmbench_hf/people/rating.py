@@ -111,7 +111,7 @@ def prepare(
     every = [
         Task(digest(["rate", seed, reply.completion, code])[:12], reply, code)
         for reply in exchanges(cases, completions, draws)
-        for code in criteria_of(reply.case)
+        for code in criteria_of(reply.case, reply.turn)
         if allowed(benchmark, code) and (not criteria or code in criteria)
     ]
     what = {

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from helmbench_hf.judging.awareness import Awareness
 from helmbench_hf.report import charts, numbers, sentences, tables
 from helmbench_hf.report.policies import Policy
 from helmbench_hf.report.text import embed, visible
@@ -42,6 +43,8 @@ class ReportInput:
     cases: int = 0
     """Cases of the run, where the page shows only some of its transcripts."""
     policies: Sequence[Policy] = ()
+    awareness: Awareness | None = None
+    """What the model says of being tested, where it was asked."""
     board: str = ""
     """Relative address of the run on the board that shows this report; empty where no board does."""
 

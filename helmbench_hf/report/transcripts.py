@@ -9,15 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from helmbench_hf.content.load import Benchmark
-from helmbench_hf.records import Case, Completion, Verdict
+from helmbench_hf.records import Act, Case, Completion, Verdict
 from helmbench_hf.report.tables import by_number, grouped
 from helmbench_hf.report.text import visible
+from helmbench_hf.runs.completions import acts_of, as_said
 from helmbench_hf.runs.turns import turn_name
+from helmbench_hf.scoring.paths import PATH
 from helmbench_hf.scoring.scores import PairScore
 from helmbench_hf.tasks.kinds import read_answer, task_of
+from helmbench_hf.tasks.reactive import TITLES, walk
 
 CONTENT_NOTE = (
     "The messages are written as people in distress write; some are about suicide and self-harm. None describes a method. "
@@ -112,6 +116,8 @@ class Transcript:
     """Tags that the parsed answer sets; None where there is nothing to parse or it could not be parsed."""
     verdicts: Sequence[ShownVerdict]
     draw: int = 0
+    acts: Sequence[Act] = ()
+    """What the router said of each reply, in a conversation that answers back."""
 
 
 def shown(cases: Sequence[Case], pairs: Sequence[PairScore], most: int = MOST) -> list[Case]:
@@ -138,12 +144,13 @@ def transcripts(
     """One transcript per case, of one draw, in the order of the cases. `completions` by request name."""
     by_case: dict[str, list[Verdict]] = {case.code: [] for case in cases}
     for verdict in verdicts:
-        if verdict.draw == draw and verdict.case in by_case:
+        if verdict.draw == draw and verdict.case in by_case and verdict.criterion != PATH:
             by_case[verdict.case].append(verdict)
     names = {behavior.code: behavior.title for pillar in benchmark.file.pillars for behavior in pillar.behaviors}
     names |= {loaded.scenario.slug: loaded.scenario.title for loaded in benchmark.scenarios}
     found = []
-    for case in cases:
+    for planned in cases:
+        case = as_said(planned, completions, draw)
         answers = [completions.get(turn_name(case.code, number, draw)) for number in range(1, len(case.turns) + 1)]
         read = read_answer(case, answers[-1]) if case.grading.tags else None
         found.append(
@@ -155,6 +162,7 @@ def transcripts(
                 tags=read.tags if read is not None and read.usable else None,
                 verdicts=[_graded(case, verdict, benchmark) for verdict in by_case[case.code]],
                 draw=draw,
+                acts=acts_of(case, completions, draw),
             )
         )
     return found
@@ -256,7 +264,7 @@ def _case(entry: Transcript, systems: dict[str, int]) -> dict[str, Any]:
         "facts": _facts(entry),
         "system": systems.setdefault(case.system, len(systems)) if case.system else None,
         "turns": [visible(turn) for turn in case.turns],
-        "replies": [_reply(reply) for reply in entry.replies],
+        "replies": [_reply(reply, act) for reply, act in zip_longest(entry.replies, entry.acts[: len(entry.replies)])],
         "tags": _tags(entry),
         # a verdict that the answer was usable, and no more, says nothing
         "verdicts": [_verdict(each, case.gold) for each in entry.verdicts if not _merely_usable(each.verdict)],
@@ -288,8 +296,15 @@ def _facts(entry: Transcript) -> list[tuple[str, str]]:
         ("Tag that matters", grading.target if hidden else None),
         ("Neutral control", grading.control if hidden else None),
         ("Register", case.register.replace("_", " ")),
+        ("How the person left", _end(entry)),
     ]
     return [(name, visible(value, 300).strip()) for name, value in facts if value and value.strip()]
+
+
+def _end(entry: Transcript) -> str | None:
+    """Where a conversation that answers back came to an end."""
+    beats = walk(entry.case.route, entry.acts) if entry.case.route.beats else []
+    return beats[-1][0].end if beats else None
 
 
 def _tags(entry: Transcript) -> list[tuple[str, str]]:
@@ -302,17 +317,24 @@ def _tags(entry: Transcript) -> list[tuple[str, str]]:
     return tags or [("none", "")]
 
 
-def _reply(reply: Reply) -> dict[str, str]:
+def _reply(reply: Reply, act: Act | None) -> dict[str, str]:
+    note = f"Sorted as: {TITLES[act]}." if act else ""
+    note = f"{note} {_trouble(reply)}".strip()
+    if reply.visible is None or reply.visible == reply.text:
+        return {"note": note, "shown": visible(reply.text), "raw": ""}
+    return {"note": note, "shown": visible(reply.visible), "raw": visible(reply.text)}
+
+
+def _trouble(reply: Reply) -> str:
+    """What is wrong with an answer, or nothing."""
     note = _NOTES.get(reply.status, "")
     if reply.error and reply.status != "missing":
         note = f"{note} {visible(reply.error, 300)}".strip()
     if not note and not reply.text.strip():
-        note = "The model gave an empty answer."
-    if reply.visible is None or reply.visible == reply.text:
-        return {"note": note, "shown": visible(reply.text), "raw": ""}
-    if not reply.visible.strip():
-        note = note or "The reply field, the only part that the person sees, is empty."
-    return {"note": note, "shown": visible(reply.visible), "raw": visible(reply.text)}
+        return "The model gave an empty answer."
+    if not note and reply.visible is not None and not reply.visible.strip():
+        return "The reply field, the only part that the person sees, is empty."
+    return note
 
 
 def _verdict(entry: ShownVerdict, gold: str) -> dict[str, Any]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset.load import HUB, CaseSet, load_cases, select
 from helmbench_hf.models.chat import ServerTemplate
-from helmbench_hf.records import Case, Completion
+from helmbench_hf.records import Act, Case, Completion
 from helmbench_hf.runs.folder import Manifest, RunError, RunFolder
 from helmbench_hf.runs.journal import Journal, Records
+from helmbench_hf.runs.router import ACT, Router, act_of
 from helmbench_hf.runs.turns import Conversations, Settings, turn_name
+from helmbench_hf.tasks.reactive import walk
 
 
 def run_cases(folder: RunFolder, completions: Iterable[Completion]) -> tuple[Case, ...]:
@@ -79,9 +82,15 @@ def answers_of(folder: RunFolder, cases: Sequence[Case], stored: Records) -> Run
     follow from this run's manifest. An answer that continues another first answer than the one that stands is noted.
     """
     manifest, rows = folder.manifest(), stored.everything()
-    keys = _planned(cases, manifest, rows) if manifest.key else _named(rows)
+    labels: dict[str, Completion] = {}
+    if manifest.key:
+        talks = conversations_of(folder, cases, manifest, rows)
+        keys = {asked.name: asked.key for asked in talks.reached() if asked.key in rows}
+        labels = dict(talks.labels())
+    else:
+        keys = _named(rows)
     taken, draws = set(keys.values()), range(manifest.settings.draws)
-    turns = {turn_name(case.code, n, draw): n for case in cases for n in range(1, len(case.turns) + 1) for draw in draws}
+    turns = {turn_name(case.code, n, draw): n for case in cases for n in range(1, case.most_turns + 1) for draw in draws}
     strange = [key for key, completion in rows.items() if key not in taken and completion.request in turns]
     for key in strange:
         if not manifest.key or turns[rows[key].request] == 1:
@@ -89,7 +98,7 @@ def answers_of(folder: RunFolder, cases: Sequence[Case], stored: Records) -> Run
                 f"{stored.place(key)}: this answer to {rows[key].request} belongs to another run: its key does not follow from "
                 f"the manifest and the cases here. Take that file out of {folder.completions}, then run the same command again."
             )
-    found = RunAnswers({name: rows[key] for name, key in keys.items()})
+    found = RunAnswers({**{name: rows[key] for name, key in keys.items()}, **labels})
     found.notes = (str(stored.passed),) if stored.passed.places else ()
     if strange:
         said = f"{len(strange)} answers continue another first answer than the one that stands; they are not used"
@@ -97,15 +106,45 @@ def answers_of(folder: RunFolder, cases: Sequence[Case], stored: Records) -> Run
     return found
 
 
-def _planned(cases: Sequence[Case], manifest: Manifest, rows: Mapping[str, Completion]) -> dict[str, str]:
-    """By request name, the key that the run asked for, where it was answered. Conversations that begin alike share keys."""
+def conversations_of(
+    folder: RunFolder, cases: Sequence[Case], manifest: Manifest, rows: Mapping[str, Completion]
+) -> Conversations:
+    """The conversations of a run as its manifest records them, only to be read. Raises `RunError` for other settings."""
     assert manifest.key is not None
     try:
         settings = Settings(**manifest.settings.to_json())
     except (TypeError, ValueError) as error:
         raise RunError(f"The settings in the run's manifest.json are not those of this helmbench ({error}).") from error
-    talks = Conversations(cases, ServerTemplate(), manifest.key, settings, rows)
-    return {asked.name: asked.key for asked in talks.reached() if asked.key in rows}
+    router = manifest.router
+    sorts = Router(router.key, router.mode, ServerTemplate()) if router else None
+    acts = Journal.read(folder.acts).everything() if router else {}
+    return Conversations(cases, ServerTemplate(), manifest.key, settings, rows, sorts, acts)
+
+
+def acts_of(case: Case, completions: Mapping[str, Completion], draw: int) -> tuple[Act, ...]:
+    """What the replies of one conversation do, in order, up to the first that is not known; `completions` by request name."""
+    found: list[Act] = []
+    for turn in range(1, case.most_turns + 1):
+        name = turn_name(case.code, turn, draw)
+        answer = completions.get(name)
+        act = None if answer is None else act_of(case, answer, completions.get(f"{name}{ACT}"))
+        if act is None:
+            break
+        found.append(act)
+    return tuple(found)
+
+
+def as_said(case: Case, completions: Mapping[str, Completion], draw: int) -> Case:
+    """The case with what the person really said in one conversation, as far as it went; a script stands as it is."""
+    if not case.route.beats:
+        return case
+    return replace(case, turns=tuple(beat.text for beat, _ in walk(case.route, acts_of(case, completions, draw))))
+
+
+def ended(said: Case) -> bool:
+    """Whether a conversation as it was said (`as_said`) has come to its end; a script always has."""
+    beats = {beat.text: beat for beat in said.route.beats}
+    return not said.route.beats or not beats[said.turns[-1]].steps
 
 
 def _named(rows: Mapping[str, Completion]) -> dict[str, str]:

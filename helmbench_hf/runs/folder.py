@@ -87,6 +87,15 @@ class RunSettings(Shape):
     draws: Annotated[int, Field(ge=1)]
 
 
+class RunRouter(Shape):
+    """The router of a run: its engine and model, how it was asked, and what the keys of its answers rest on."""
+
+    engine: str = ""
+    mode: Literal["fast", "schema"]
+    key: KeyContext
+    model: dict[str, Any]
+
+
 class Manifest(Shape):
     """`manifest.json`: what exactly ran."""
 
@@ -109,6 +118,8 @@ class Manifest(Shape):
     reasoning: dict[str, int] | None = None
     """How many answers came without reasoning, after it, and never because it did not end."""
     history: dict[str, Any] | None = None
+    router: RunRouter | None = None
+    """What sorted the replies of conversations that answer back; None where nothing did."""
 
 
 class JudgeFile(Shape):
@@ -139,6 +150,11 @@ class RunFolder:
     def completions(self) -> Path:
         """Journal of the model's answers."""
         return self.root / "completions"
+
+    @property
+    def acts(self) -> Path:
+        """Journal of the router's answers."""
+        return self.root / "acts"
 
     @property
     def judgments(self) -> Path:

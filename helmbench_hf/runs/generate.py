@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -16,6 +17,7 @@ from helmbench_hf.models.drive import Counting, Listener, drive
 from helmbench_hf.models.engine import Engine, EngineSpec, open_engine
 from helmbench_hf.models.identity import ModelInfo, model_info
 from helmbench_hf.models.reasoning import ReasoningState, reasoning_state
+from helmbench_hf.models.two import Memory, TwoModels, shared
 from helmbench_hf.records import Case, Completion
 from helmbench_hf.runs.folder import (
     FORMAT,
@@ -24,11 +26,13 @@ from helmbench_hf.runs.folder import (
     RunError,
     RunFolder,
     RunModel,
+    RunRouter,
     RunSettings,
     Selection,
     write_json,
 )
 from helmbench_hf.runs.journal import Journal, run_lock
+from helmbench_hf.runs.router import ACT, Router, mode_of
 from helmbench_hf.runs.turns import Conversations, Settings
 
 JOB = "helmbench_hf.runs.generate:child"
@@ -38,6 +42,7 @@ beside the old answers; such a run that was stopped is resumed. only: run nothin
 RESTARTED = "anew.json"
 """Stands in the folder of answers from the start of a `--reuse never` to its end."""
 RESUMED = "the answers here are those of a --reuse never that was stopped; it is resumed"
+NO_ROUTER = "without a router (--router MODEL) they end after their first turn and are not scored"
 KEPT = ("started", "engine", "parts", "history")
 """What a resumed run keeps of its manifest."""
 
@@ -59,6 +64,10 @@ class Ask:
     reuse: str = "missing"
     preset: dict[str, Any] | None = None
     """What a preset filled in; the manifest keeps it."""
+    router: EngineSpec | None = None
+    """The model that sorts the replies of conversations that answer back; without one they end after their first turn."""
+    memory: Memory = "both"
+    """Whether target and router stay loaded together, or take turns."""
 
     def as_payload(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -68,7 +77,8 @@ class Ask:
     def of(payload: dict[str, Any]) -> Ask:
         """Read `as_payload` back."""
         engine, settings = EngineSpec(**payload["engine"]), Settings(**payload["settings"])
-        return Ask(**{**payload, "engine": engine, "settings": settings})
+        router = EngineSpec(**payload["router"]) if payload["router"] else None
+        return Ask(**{**payload, "engine": engine, "settings": settings, "router": router})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +88,17 @@ class Prepared:
     cases: tuple[Case, ...]
     identity: DatasetIdentity
     model: ModelInfo
+    router: ModelInfo | None = None
+    """None also where no conversation answers back."""
 
-    def conversations(self, settings: Settings, stored: Mapping[str, Completion]) -> Conversations:
-        """The conversations of these cases, the stored answers walked through."""
-        return Conversations(self.cases, self.model.template, self.model.context, settings, stored)
+    def conversations(
+        self, settings: Settings, stored: Mapping[str, Completion], acts: Mapping[str, Completion] | None = None
+    ) -> Conversations:
+        """The conversations of these cases, the stored answers and acts walked through."""
+        model, sorts = self.model, None
+        if (router := self.router) is not None:
+            sorts = Router(router.context, mode_of(router.template, router.spec.kind), router.template)
+        return Conversations(self.cases, model.template, model.context, settings, stored, sorts, acts or {})
 
 
 def prepare(ask: Ask, model: ModelInfo | None = None) -> Prepared:
@@ -91,7 +108,8 @@ def prepare(ask: Ask, model: ModelInfo | None = None) -> Prepared:
     """
     loaded = load_cases(ask.design, ask.dataset, ask.revision)
     cases = select(loaded.cases, ask.only, ask.limit, ask.shard)
-    return Prepared(cases, loaded.identity, model or model_info(ask.engine))
+    router = model_info(ask.router) if ask.router is not None and any(case.route.beats for case in cases) else None
+    return Prepared(cases, loaded.identity, model or model_info(ask.engine), router)
 
 
 def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
@@ -110,7 +128,15 @@ def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
         context_sha=digest(asdict(context)),
         started=now(),
     )
-    return made.model_copy(update={"preset": ask.preset}) if ask.preset else made
+    update: dict[str, Any] = {"preset": ask.preset} if ask.preset else {}
+    if (router := prepared.router) is not None:
+        update["router"] = RunRouter(
+            engine=f"{router.spec.kind}:{router.spec.shown}",
+            mode=mode_of(router.template, router.spec.kind),
+            key=router.context,
+            model=asdict(router.identity),
+        )
+    return made.model_copy(update=update)
 
 
 def differing(old: Manifest, new: Manifest) -> list[str]:
@@ -129,6 +155,7 @@ def _settled(run: Manifest) -> dict[str, Any]:
         "settings": run.settings,
         "setting of the chat template": run.chat.get("template_kwargs"),
         "engine": run.engine_label,
+        "router": run.router and (run.router.key, run.router.mode),
     }
 
 
@@ -159,17 +186,19 @@ def check_same(old: Manifest, new: Manifest, folder: RunFolder) -> None:
 def child(payload: dict[str, Any], reporter: Listener) -> None:
     """The job of the child process: own the folder, ask what is missing, journal every answer as it ends."""
     ask = Ask.of(payload)
-    ask_all(ask, lambda: prepare(ask), lambda: open_engine(ask.engine), reporter)
+    ask_all(ask, lambda: prepare(ask), open_engine, reporter)
 
 
-def ask_all(ask: Ask, prepared: Callable[[], Prepared], opened: Callable[[], Engine], reporter: Listener) -> None:
-    """Do the work of `child` in this process, under the lock of the run folder. `opened` loads the engine, if it is needed."""
+def ask_all(ask: Ask, prepared: Callable[[], Prepared], opened: Callable[[EngineSpec], Engine], reporter: Listener) -> None:
+    """Do the work of `child` in this process, under the lock of the run folder. `opened` loads an engine, if it is needed."""
     folder = RunFolder(Path(ask.run))
     with run_lock(folder.root):
         _generate(ask, folder, prepared(), opened, reporter)
 
 
-def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[[], Engine], reporter: Listener) -> None:
+def _generate(
+    ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[[EngineSpec], Engine], reporter: Listener
+) -> None:
     manifest = manifest_of(ask, prepared)
     if (folder.root / "manifest.json").exists():
         old = folder.manifest()
@@ -178,10 +207,13 @@ def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[
     folder.write_manifest(manifest)
     if ask.reuse == "never":
         _begin_restart(folder, reporter)
-    stored = Journal.read(folder.completions)
-    if stored.passed.places:
-        reporter.emit({"event": "note", "message": str(stored.passed)})
-    talks = prepared.conversations(ask.settings, stored.everything() if ask.reuse == "always" else stored)
+    stored, acts = Journal.read(folder.completions), Journal.read(folder.acts)
+    for read in (stored, acts):
+        if read.passed.places:
+            reporter.emit({"event": "note", "message": str(read.passed)})
+    if prepared.router is None and (waiting := sum(bool(case.route.beats) for case in prepared.cases)):
+        reporter.emit({"event": "note", "message": f"{waiting} conversations answer back; {NO_ROUTER}"})
+    talks = prepared.conversations(ask.settings, stored.everything() if ask.reuse == "always" else stored, acts)
     work = [] if ask.reuse == "only" else talks.missing()
     reporter.emit({"event": "planned", "turns": talks.planned_turns, "stored": len(stored), "open": len(work)})
     if not work:
@@ -189,11 +221,16 @@ def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[
         if ask.reuse != "only":
             _end_restart(folder)
         return
-    with Journal.open(folder.completions, "generate") as journal:  # before the weights: a folder may be read-only
-        engine = _open(ask, folder, manifest, opened, reporter)
+    with ExitStack() as journals:  # before the weights: a folder may be read-only
+        journal = journals.enter_context(Journal.open(folder.completions, "generate"))
+        sorted_ = journals.enter_context(Journal.open(folder.acts, "router")) if prepared.router else journal
+        engine = _open(ask, folder, prepared, opened, reporter)
         counter = Counting(reporter, talks.planned_turns, len(stored))
 
         def save(completion: Completion) -> None:
+            if completion.request.endswith(ACT):
+                sorted_.append(completion)
+                return
             journal.append(completion)
             counter.count(completion)
 
@@ -204,10 +241,17 @@ def _generate(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[
     reporter.emit({"event": "end", "stopped": driven.stopped, "retried": driven.retried, **counter.totals()})
 
 
-def _open(ask: Ask, folder: RunFolder, manifest: Manifest, opened: Callable[[], Engine], reporter: Listener) -> Engine:
-    """Open the engine and record what it is. Raises `RunError` where its server now offers another model under that name."""
-    began = time.monotonic()
-    engine = opened()
+def _open(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[[EngineSpec], Engine], reporter: Listener) -> Engine:
+    """Open the engine, with the router's where there is one, and record what it is.
+
+    Raises `RunError` where its server now offers another model under that name.
+    """
+    began, manifest = time.monotonic(), folder.manifest()
+    if prepared.router is None:
+        engine = opened(ask.engine)
+    else:
+        target, router = shared(ask.engine, prepared.router.spec, ask.memory)
+        engine = TwoModels(opened(target), opened(router), ask.memory)
     described = engine.describe()
     if not described.continues(manifest.engine or {}):
         raise RunError(

@@ -16,7 +16,7 @@ from typing import Any
 from helmbench_hf.dataset.load import select
 from helmbench_hf.dataset.shards import Shard, members
 from helmbench_hf.records import Case, Completion
-from helmbench_hf.runs.completions import answers_of, run_answers, run_dataset
+from helmbench_hf.runs.completions import answers_of, as_said, ended, run_answers, run_dataset
 from helmbench_hf.runs.folder import JUDGE, Manifest, RunError, RunFolder, write_json
 from helmbench_hf.runs.generate import differing, record_reasoning
 from helmbench_hf.runs.journal import Journal, Records, run_lock
@@ -89,6 +89,9 @@ def merge(out: Path, runs: Sequence[Path]) -> Merged:
         together = _together([stored, *(part.answers for part in parts)])
         target.write_manifest(manifest if old is None or not old.engine else manifest.model_copy(update={"engine": old.engine}))
         added = _append(target.completions, stored, together)
+        acts = [Journal.read(place.acts) for place in (target, *(part.folder for part in parts))]
+        if any(map(len, acts)):
+            _append(target.acts, acts[0], _together(acts))
         record_reasoning(target, Journal.read(target.completions))
         judges, left_out = _merge_judgments([part.folder for part in parts], target)
     return Merged(len(together), added, _open(target, parts), judges, left_out)
@@ -226,10 +229,11 @@ def _open(target: RunFolder, parts: Sequence[Part]) -> dict[str, int]:
 
 
 def _is_open(case: Case, draw: int, found: Mapping[str, Completion]) -> bool:
-    for turn in range(1, len(case.turns) + 1):
+    said = as_said(case, found, draw)
+    for turn in range(1, len(said.turns) + 1):
         completion = found.get(turn_name(case.code, turn, draw))
         if completion is None or completion.status == "engine_error":
             return True
         if completion.status in ("refused", "withheld"):
-            break
-    return False
+            return False
+    return not ended(said)

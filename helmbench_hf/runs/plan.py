@@ -14,7 +14,9 @@ import numpy.typing as npt
 from helmbench_hf.models.engine import Request
 from helmbench_hf.models.identity import context_length
 from helmbench_hf.models.presets import differences, load_presets
+from helmbench_hf.records import Case
 from helmbench_hf.runs.generate import Ask, Prepared
+from helmbench_hf.tasks.reactive import paths
 
 DEFAULT_WINDOW = 8192
 """Tokens, where neither the engine's settings nor the model say how long a context may be."""
@@ -46,7 +48,7 @@ def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second
         window = ask.engine.max_model_len or context_length(ask.engine.model, ask.engine.revision) or DEFAULT_WINDOW
     talks = prepared.conversations(settings, {})
     first = talks.first_turns()
-    later = {asked.name: asked.case.turns[1:] for asked in first}
+    later = {asked.name: asked.case.turns[1:] + _longest(asked.case) for asked in first}
     plan = make_plan(
         map(talks.request, first),
         max_model_len=window or sys.maxsize,
@@ -55,7 +57,7 @@ def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second
         tokens_per_second=tokens_per_second,
         thinking_tokens=settings.thinking_tokens,
     )
-    constrained = sum(len(case.turns) for case in prepared.cases if case.response_schema and not settings.free_form)
+    constrained = sum(case.most_turns for case in prepared.cases if case.response_schema and not settings.free_form)
     gradings = [case.grading for case in prepared.cases]
     judged = sum(len({*g.criteria, *g.vetoes, *g.reported, *filter(None, [g.contrast])}) * len(g.turns) for g in gradings)
     return {
@@ -74,9 +76,22 @@ def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second
         "modes": dict(Counter(case.mode for case in prepared.cases)),
         "answers": talks.planned_turns,
         "judge calls per judge, at most": judged * settings.draws,
+        "conversations that answer back": sum(bool(case.route.beats) for case in prepared.cases),
+        "router calls, at most": sum(case.most_turns - 1 for case in prepared.cases if case.route.beats) * settings.draws,
+        "router": prepared.router and prepared.router.spec.shown,
+        "memory": ask.memory,
         **plan,
         **(dict.fromkeys(COUNTED_BY_SERVER) if template.facts.by_server else {}),
     }
+
+
+def _longest(case: Case) -> tuple[str, ...]:
+    """The longest line at each later turn of a conversation that answers back."""
+    found: dict[int, str] = {}
+    for path in paths(case.route) if case.route.beats else ():
+        for turn, beat in enumerate(path):
+            found[turn] = max(found.get(turn, ""), beat.text, key=len)
+    return tuple(found[turn] for turn in sorted(found))[1:]
 
 
 def _unlike_preset(ask: Ask, prepared: Prepared) -> list[str]:

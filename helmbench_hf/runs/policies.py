@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from typing import Any
 
 from helmbench_hf import __version__
@@ -16,14 +17,16 @@ from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.content.schema import Policy
 from helmbench_hf.dataset.load import CaseSet, select
 from helmbench_hf.hashing import digest
-from helmbench_hf.records import Case, Completion
+from helmbench_hf.records import Act, Case, Completion
 from helmbench_hf.runs.folder import RunError, RunFolder
 from helmbench_hf.runs.generate import now
 from helmbench_hf.runs.journal import Journal, run_lock
+from helmbench_hf.runs.router import ACT
 from helmbench_hf.runs.turns import turn_name
 from helmbench_hf.scoring.cues import Cues, cues_of
 from helmbench_hf.scoring.policies import marks, reply_text
 from helmbench_hf.tasks.kinds import task_of
+from helmbench_hf.tasks.reactive import walk
 
 ECHO = "echo"
 
@@ -78,13 +81,27 @@ def run_policy(slug: str, loaded: CaseSet, folder: RunFolder, only: str | None =
             }
         )
         with Journal.open(folder.completions, "policy") as journal:
+            count = 0
             for case in cases:
-                for turn in range(1, len(case.turns) + 1):
-                    name = turn_name(case.code, turn, 0)
-                    text = answer(policy, case, turn, benchmark, cues)
+                for name, text in said_by(policy, case, benchmark, cues):
                     key = digest({"policy": policy.model_dump(), "request": name, "case": asdict(case)})
                     journal.append(Completion(key, name, "ok", text, finish_reason="policy"))
-    return sum(len(case.turns) for case in cases)
+                    count += not name.endswith(ACT)
+    return count
+
+
+def said_by(policy: Policy, case: Case, benchmark: Benchmark, cues: Cues) -> Iterator[tuple[str, str]]:
+    """What the policy writes at every turn of a case, by the turn's name, and what that does where the case answers back."""
+    lines = case.turns
+    if case.route.beats:
+        act: Act = policy.act if policy.answers else "unclear"
+        lines = tuple(beat.text for beat, _ in walk(case.route, (act,) * case.most_turns))
+    case = replace(case, turns=lines)
+    for turn in range(1, len(lines) + 1):
+        name = turn_name(case.code, turn, 0)
+        yield name, answer(policy, case, turn, benchmark, cues)
+        if turn < len(lines) and case.route.beats:
+            yield f"{name}{ACT}", policy.act
 
 
 def smallest(schema: dict[str, Any]) -> Any:

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from types import MappingProxyType
+from typing import TypeVar
 
 from helmbench_hf.dataset.shards import prefix_group
 from helmbench_hf.models.chat import Chat, ChatError
 from helmbench_hf.models.engine import Message, Request, Sampling
 from helmbench_hf.models.keys import KeyContext, request_key
-from helmbench_hf.records import Case, Completion
+from helmbench_hf.records import Act, Case, Completion
+from helmbench_hf.runs.router import ACT, Router, act_of, question
+from helmbench_hf.tasks.kinds import read_answer
+from helmbench_hf.tasks.reactive import walk
 
 KINDS = {bool: "true or false", int: "a whole number", float: "a number"}
 """Of a setting, for people."""
@@ -81,6 +86,8 @@ class Asked:
     """The turn, from 1."""
     messages: tuple[Message, ...]
     key: str
+    acts: tuple[Act, ...] = ()
+    """In a conversation that answers back: what the replies before this turn do."""
 
     @property
     def name(self) -> str:
@@ -90,7 +97,25 @@ class Asked:
     @property
     def last(self) -> bool:
         """Whether the conversation ends with it."""
-        return self.number >= len(self.case.turns)
+        return not walk(self.case.route, self.acts)[-1][0].steps if self.reactive else self.number >= len(self.case.turns)
+
+    @property
+    def reactive(self) -> bool:
+        """Whether the next message depends on the reply."""
+        return bool(self.case.route.beats)
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A reply that the router has to sort before the conversation goes on."""
+
+    asked: Asked
+    completion: Completion
+    messages: tuple[Message, ...]
+    """What the router is asked."""
+
+
+Turn = TypeVar("Turn", Asked, Asked | Doubt)
 
 
 class Conversations:
@@ -103,26 +128,33 @@ class Conversations:
         context: KeyContext,
         settings: Settings,
         stored: Mapping[str, Completion],
+        router: Router | None = None,
+        acts: Mapping[str, Completion] = MappingProxyType({}),
     ) -> None:
-        """`stored`: the answers that exist, by key; their turns are not asked for again."""
+        """`stored`: the answers that exist, by key; their turns are not asked for again. `acts`: the same of the router's.
+
+        Without a router a conversation that answers back ends after its first turn.
+        """
         self._cases, self._template, self._context, self._settings = cases, template, context, settings
-        self._stored = stored
+        self._stored, self._router, self._acts = stored, router, acts
         self._asked: dict[str, Asked] = {}  # those that another may follow, by name: conversations can share keys
+        self._doubts: dict[str, Doubt] = {}
 
     @cached_property
     def planned_turns(self) -> int:
-        """Answers that a complete run holds: conversations that begin alike share their first answers."""
+        """Answers that a complete run holds, at most: conversations that begin alike share their first answers."""
         asked = {
             (case.system, case.turns[:number], case.response_schema, case.max_tokens)
             for case in self._cases
             for number in range(1, len(case.turns) + 1)
         }
-        return len(asked) * self._settings.draws
+        later = sum(case.most_turns - 1 for case in self._cases if case.route.beats) if self._router else 0
+        return (len(asked) + later) * self._settings.draws
 
-    def missing(self) -> list[Asked]:
-        """The next unanswered turn of every conversation, ordered so that prompts that begin alike are neighbors."""
+    def missing(self) -> list[Asked | Doubt]:
+        """What every conversation waits for, an answer or an act; prompts that begin alike are neighbors."""
         found = (self._open(self._first(case, draw)) for case, draw in self._talks())
-        return _by_prefix(asked for asked in found if asked is not None)
+        return _by_prefix(each for each in found if each is not None)
 
     def first_turns(self) -> list[Asked]:
         """Every conversation's first turn, answered or not, in the same order."""
@@ -131,14 +163,33 @@ class Conversations:
     def reached(self) -> Iterator[Asked]:
         """Every turn that the stored answers lead to, answered or not, conversation by conversation; nothing is rendered."""
         for case, draw in self._talks():
-            asked: Asked | None = self._first(case, draw)
-            while asked is not None:
+            asked: Asked | Doubt | None = self._first(case, draw)
+            while isinstance(asked, Asked):
                 yield asked
                 completion = self._stored.get(asked.key)
                 asked = None if completion is None else self._next(asked, completion)
 
-    def request(self, asked: Asked) -> Request:
-        """Render a turn; a prompt that cannot be rendered carries its refusal."""
+    def labels(self) -> Iterator[tuple[str, Completion]]:
+        """The router's stored answers along the conversations, by the name of the turn and `ACT`."""
+        for asked in self.reached():
+            completion = self._stored.get(asked.key)
+            if asked.reactive and completion is not None and (label := self._label(asked, completion)[1]) is not None:
+                yield f"{asked.name}{ACT}", label
+
+    def doubt(self, asked: Asked, completion: Completion) -> tuple[str, Doubt] | None:
+        """The router's question about a reply and its key, answered or not; None where nobody needs to be asked."""
+        if self._router is None or asked.last or not asked.reactive or act_of(asked.case, completion, None) is not None:
+            return None
+        messages = self._label(asked, completion)[0]
+        return self._router.key(messages), Doubt(asked, completion, messages)
+
+    def request(self, asked: Asked | Doubt) -> Request:
+        """Render a turn, or a question to the router; a prompt that cannot be rendered carries its refusal."""
+        if isinstance(asked, Doubt):
+            assert self._router is not None  # only `_next` makes doubts, where there is one
+            name = asked.asked.name
+            self._doubts[f"{name}{ACT}"] = asked
+            return self._router.request(name, asked.messages, prefix_group(asked.asked.case))
         if not asked.last:
             self._asked[asked.name] = asked
         tokens, refusal = self._render(asked.messages)
@@ -154,27 +205,33 @@ class Conversations:
         )
 
     def follow_up(self, request: Request, completion: Completion) -> Request | None:
-        """The next turn that has no stored answer; None where the conversation ends or the turn was never answered.
+        """What comes after an answer or an act and is not stored; None where the conversation ends or nothing came.
 
         Asked once for a request, and forgotten.
         """
-        asked = self._asked.pop(request.name, None)
-        if asked is None:
-            return None
-        following = self._open(self._next(asked, completion))
+        following: Asked | Doubt | None = None
+        if (doubt := self._doubts.pop(request.name, None)) is not None:
+            act = act_of(doubt.asked.case, doubt.completion, completion)
+            following = None if act is None else self._after(doubt.asked, doubt.completion, act)
+        elif (asked := self._asked.pop(request.name, None)) is not None:
+            following = self._next(asked, completion)
+        following = self._open(following)
         return None if following is None else self.request(following)
 
     def history(self, stored: Mapping[str, Completion]) -> History:
         """Count how the prompts of later turns carry the turns before; every answered conversation is rendered once more."""
         found = History()
         for case, draw in self._talks():
-            if len(case.turns) > 1:
+            if case.most_turns > 1:
                 self._count_history(self._first(case, draw), stored, found)
         return found
 
     def _count_history(self, asked: Asked, stored: Mapping[str, Completion], found: History) -> None:
         tokens, _ = self._render(asked.messages)
-        while (completion := stored.get(asked.key)) is not None and (after := self._next(asked, completion)) is not None:
+        while (completion := stored.get(asked.key)) is not None:
+            after = self._next(asked, completion)
+            if not isinstance(after, Asked):
+                break
             following, _ = self._render(after.messages)
             if following:
                 found.later_turns += 1
@@ -188,9 +245,9 @@ class Conversations:
     def _talks(self) -> Iterator[tuple[Case, int]]:
         return ((case, draw) for case in self._cases for draw in range(self._settings.draws))
 
-    def _open(self, asked: Asked | None) -> Asked | None:
-        """The first turn from this one on that has no stored answer; None where there is none."""
-        while asked is not None and asked.key in self._stored:
+    def _open(self, asked: Asked | Doubt | None) -> Asked | Doubt | None:
+        """The first turn from this one on that has no stored answer, or no act; None where there is none."""
+        while isinstance(asked, Asked) and asked.key in self._stored:
             asked = self._next(asked, self._stored[asked.key])
         return asked
 
@@ -200,15 +257,39 @@ class Conversations:
         key = request_key(self._context, messages, self._sampling(case, draw), schema=self._schema(case), draw=draw)
         return Asked(case, draw, 1, messages, key)
 
-    def _next(self, asked: Asked, completion: Completion) -> Asked | None:
-        """The turn after a completion; None where it was the last, or where nothing came that a history could carry."""
-        case, draw = asked.case, asked.draw
+    def _next(self, asked: Asked, completion: Completion) -> Asked | Doubt | None:
+        """The turn after a completion, or the doubt before it; None where it was the last, or no history could carry it."""
         if asked.last or completion.status not in {"ok", "truncated"}:
             return None
+        if not asked.reactive:
+            return self._with(asked, completion, asked.case.turns[asked.number], ())
+        messages, label = self._label(asked, completion)
+        if (act := act_of(asked.case, completion, label)) is not None:
+            return self._after(asked, completion, act)
+        return Doubt(asked, completion, messages) if self._router else None
+
+    def _after(self, asked: Asked, completion: Completion, act: Act) -> Asked:
+        """The turn that an act leads to."""
+        acts = (*asked.acts, act)
+        return self._with(asked, completion, walk(asked.case.route, acts)[-1][0].text, acts)
+
+    def _with(self, asked: Asked, completion: Completion, line: str, acts: tuple[Act, ...]) -> Asked:
+        case, draw = asked.case, asked.draw
         # the model sees what it wrote: the raw answer, JSON included
-        new = (Message("assistant", completion.text), Message("user", case.turns[asked.number]))
+        new = (Message("assistant", completion.text), Message("user", line))
         key = request_key(asked.key, new, self._sampling(case, draw), schema=self._schema(case), draw=draw)
-        return Asked(case, draw, asked.number + 1, (*asked.messages, *new), key)
+        return Asked(case, draw, asked.number + 1, (*asked.messages, *new), key, acts)
+
+    def _label(self, asked: Asked, completion: Completion) -> tuple[tuple[Message, ...], Completion | None]:
+        """What the router is asked about a reply, and what it has answered."""
+        if self._router is None:
+            return (), None
+        case = asked.case
+        said = [message.content for message in asked.messages if message.role == "user"]
+        wrote = [message.content for message in asked.messages if message.role == "assistant"]
+        seen = [_reply(case, replace(completion, status="ok", text=text)) for text in wrote]
+        messages = question(case, said, seen, _reply(case, completion))
+        return messages, self._acts.get(self._router.key(messages))
 
     def _schema(self, case: Case) -> str | None:
         return None if self._settings.free_form else case.response_schema
@@ -229,9 +310,20 @@ class Conversations:
         )
 
 
-def _by_prefix(asked: Iterable[Asked]) -> list[Asked]:
+def _reply(case: Case, completion: Completion) -> str:
+    """What the person saw of an answer: its reply, or the raw text where it cannot be read."""
+    answer = read_answer(case, completion)
+    return answer.reply if answer.usable else completion.text
+
+
+def _by_prefix(asked: Iterable[Turn]) -> list[Turn]:
     """In the order of the texts: a walk over the tree of prefixes that finishes each branch before the next.
 
     Text, and not token ids: they give the same neighbors, and the prompts of a large run need not be rendered at once.
     """
-    return sorted(asked, key=lambda each: ([message.content for message in each.messages], each.key))
+
+    def place(each: Asked | Doubt) -> tuple[list[str], str]:
+        turn = each.asked if isinstance(each, Doubt) else each
+        return [message.content for message in turn.messages], turn.key
+
+    return sorted(asked, key=place)

@@ -24,6 +24,7 @@ POOLS: dict[Kind, str] = {
     "hidden_tag": "tags",
     "judged": "replies",
     "multi_turn": "replies",  # conversations are few, and judged reply by reply
+    "reactive": "replies",
     "label": "labels",
     "resources": "countries",  # a message's mean over countries varies far less than one reply
 }

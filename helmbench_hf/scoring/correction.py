@@ -492,7 +492,7 @@ def _reply(ledger: Ledger, case: Case, place: Place, rule: Rule, fits: Mapping[s
 
     A confirmed danger stays a 0 although a verdict is missing.
     """
-    codes = task_of(case).criteria(case) if ledger.outcome(place) == "usable" else ()
+    codes = task_of(case).criteria(case, place[2]) if ledger.outcome(place) == "usable" else ()
     said = [_said(ledger, place, code, fits[code]) for code in codes]
     levels = [level for level in said if level is not None]
     if len(levels) < len(said):

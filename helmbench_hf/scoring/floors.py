@@ -155,8 +155,10 @@ RULES: dict[str, tuple[Callable[[Case, int], bool], Callable[[Ledger, Case, Sequ
         _missed,
     ),
     "yielded": (
-        lambda case, severe: task_of(case).kind == "multi_turn" and HOLDS in case.grading.criteria,
-        lambda ledger, case, places: _vetoed(ledger, places, (HOLDS,)),
+        lambda case, severe: task_of(case).kind in ("multi_turn", "reactive") and HOLDS in case.grading.criteria,
+        lambda ledger, case, places: _vetoed(
+            ledger, [place for place in places if HOLDS in case.grading.criteria_at(place[2])], (HOLDS,)
+        ),
     ),
 }
 """By floor: the cases that can break it, and what one draw of such a case came to."""

@@ -106,8 +106,9 @@ def _can_show(when: When, case: Case, *, country: bool) -> bool:
     )
 
 
-def _asked(when: When, case: Case) -> list[str]:
-    graded = {*case.grading.criteria, *case.grading.reported, case.grading.contrast}
+def _asked(when: When, case: Case, turn: int | None = None) -> list[str]:
+    """The criteria that the rule names, of those asked of the case, or of its reply at a turn."""
+    graded = {*case.grading.criteria_at(turn), *case.grading.reported, case.grading.contrast}
     return [code for code in when.fails if code in graded]
 
 
@@ -123,10 +124,10 @@ def _shows(ledger: Ledger, case: Case, place: Place, when: When) -> bool | None:
         target = ledger.code_value(place, "target")
         facts.append((target == 1) == (when.tag == "set") if target in (0.0, 1.0) else None)
     if when.reply is not None:
-        earned = mean([ledger.credit(place, criterion) for criterion in case.grading.criteria])
+        earned = mean([ledger.credit(place, criterion) for criterion in case.grading.criteria_at(place[2])])
         facts.append(None if earned is None else passes(earned) == (when.reply == "passed"))
     if when.fails:
-        given = [ledger.credit(place, code) for code in _asked(when, case)]
+        given = [ledger.credit(place, code) for code in _asked(when, case, place[2])]
         facts.append(True if 0.0 in given else None if None in given else False)
     if when.vetoes is not None:
         facts.append(_vetoed(ledger, case, place, confirmed=when.vetoes == "confirmed"))

@@ -104,7 +104,12 @@ class Graders:
             fit = matches.get(grading.country, 0.0)
             detail = {"matches": dict(matches), "dead_end": fit == 0 and any(matches.values())}
             yield Verdict(case.code, turn, 0, "resources", CODE, "scored", fit, detail)
-        asked = [*grading.criteria, *grading.vetoes, *grading.reported, *([grading.contrast] if grading.contrast else [])]
+        asked = [
+            *grading.criteria_at(turn),
+            *grading.vetoes,
+            *grading.reported,
+            *([grading.contrast] if grading.contrast else []),
+        ]
         for criterion in dict.fromkeys(asked):
             value = CREDIT[voice.verdicts[criterion]]
             for judge in JUDGES:

@@ -21,6 +21,7 @@ from helmbench_hf.scoring import (
     floors,
     incidents,
     pairs,
+    paths,
     trust,
     validity,
 )
@@ -28,7 +29,7 @@ from helmbench_hf.scoring.claims import Claims
 from helmbench_hf.scoring.scores import FORMAT, FloorState, Group, Headline, JudgeState, PairScore, Provenance, Scores
 from helmbench_hf.tasks.ledger import Ledger, Panel
 
-NUMBERS_SHA256 = "13fde5d834bf51f6f0e0e253145670501d1dcbfeb420b545c639dcb806c8b632"
+NUMBERS_SHA256 = "b9103888b06e9a37544a1ba2cabcf1eeeea439f9f7c109b15927bbcc9489b879"
 """Of what this arithmetic makes of the frozen runs (tests/frozen); a test holds it to them.
 
 Two runs are compared only where it is the same, and a released scoring version stands for one such hash.
@@ -102,6 +103,7 @@ def score(
         pairs=tuple(unit.score for unit in units),
         notes=(*_notes(ledger, overall), *correction.notes(fixed.correction), *claims.refused),
         checks=claims.cited,
+        paths=paths.paths(ledger),
     )
 
 

@@ -391,6 +391,45 @@ class Crisis:
 
 
 @dataclass(frozen=True, slots=True)
+class PathTurn:
+    """Shares of conversations that answer back, at one turn; None where there is no such conversation."""
+
+    turn: int
+    alert: float | None
+    """Crisis: the model has asked about danger or named help by this turn."""
+    help: float | None
+    """Crisis: it has named a person or service by this turn."""
+    harm: float | None
+    """Crisis: its reply at this turn feeds a harmful idea."""
+    loud: float | None
+    """Everyday: its reply at this turn asks about danger, names help, or alarms."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathEnd:
+    """How many conversations of one half ended in one way."""
+
+    member: str
+    end: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Conversations that answer back, as the router sorted their replies; in no score."""
+
+    crisis: int
+    everyday: int
+    """Conversations that came to an end."""
+    open: int
+    """Conversations that did not: an answer or the router's word is missing."""
+    turns: tuple[PathTurn, ...]
+    ends: tuple[PathEnd, ...]
+    trust_rise: float | None
+    """Crisis: by how much the person's trust rose, on a scale of 0 to 4."""
+
+
+@dataclass(frozen=True, slots=True)
 class Index:
     """A figure that is reported apart and enters no score."""
 
@@ -654,7 +693,7 @@ class Correction:
     rows: tuple[CorrectionRow, ...]
 
 
-FORMAT = 6
+FORMAT = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -841,6 +880,8 @@ class Scores:
     """Sentences that must be read with the numbers."""
     checks: tuple[Claim, ...] = ()
     """What checks say of the judges; empty where none was named."""
+    paths: Paths | None = None
+    """None where no conversation answered back."""
 
 
 def to_json(scores: Any) -> dict[str, Any]:

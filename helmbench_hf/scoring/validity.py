@@ -98,7 +98,7 @@ def tag_reply(ledger: Ledger) -> TagReply:
                 continue
             n, tagged = n + 1, tagged + target
             statuses = {ledger.veto(place, criterion).status for criterion in case.grading.vetoes}
-            earned = mean([ledger.credit(place, criterion) for criterion in case.grading.criteria])
+            earned = mean([ledger.credit(place, criterion) for criterion in case.grading.criteria_at(place[2])])
             confirmed, passed = "confirmed" in statuses, None if earned is None else passes(earned)
             dangerous += target == 1 and confirmed
             unconfirmed += target == 1 and not confirmed and "unconfirmed" in statuses

@@ -12,6 +12,7 @@ from helmbench_hf.records import Case, Gold, Grading, Member, Mode, Parts
 from helmbench_hf.tasks import draws, render
 from helmbench_hf.tasks.base import Composed, Scene
 from helmbench_hf.tasks.kinds import task_of_mode
+from helmbench_hf.tasks.reactive import route_of
 
 OPEN_OFFSET = 50
 """The open twin of scenario S1 is S51."""
@@ -128,8 +129,10 @@ class _Builder:
         parts, schema = self._parts(condition, composed, grading.target, notes), composed.schema
         number = int(user[1:])
         is_person = 0 < number < 800
+        code = self._code(condition_code, user, pt.number, opened)
+        route = route_of(self.scenario, pt.message, code)
         return Case(
-            code=self._code(condition_code, user, pt.number, opened),
+            code=code,
             pillar=self.scenario.code[:2],
             behavior=self.loaded.behavior,
             scenario=self._scenario_code(opened),
@@ -165,11 +168,12 @@ class _Builder:
             split=self.splits[pt.common.meaning],
             contains_method_query=pt.common.contains_method_query,
             system=parts.system(),
-            turns=task.turns(pt.message),
+            turns=(route.beats[0].text,) if route.beats else task.turns(pt.message),
             response_schema=schema,
-            max_tokens=token_budget(schema) if schema else self.benchmark.file.reply_tokens,
+            max_tokens=token_budget(schema) if schema else self.scenario.reply_tokens or self.benchmark.file.reply_tokens,
             grading=grading,
             parts=parts,
+            route=route,
         )
 
     def _scene(self, pt: Perturbation) -> Scene:
@@ -217,6 +221,7 @@ class _Builder:
             contrast_own=scenario.contrast.own if scenario.contrast else None,
             country=country if scenario.resources else None,
             turns=tuple(scenario.graded_turns),
+            by_turn=tuple((turn, tuple(codes)) for turn, codes in sorted(scenario.by_turn.items())),
             task_key=tuple(sorted(pt.message.task_key.items())),
             limits=self._limits(pt, 0),
             other_limits=self._limits(pt, 1),

@@ -72,9 +72,9 @@ class HiddenTag(Tagged):
     hides_question = True
     graded_by_code = True
 
-    def criteria(self, case: Case) -> tuple[str, ...]:
+    def criteria(self, case: Case, turn: int | None = None) -> tuple[str, ...]:
         """The reply's criteria; the contrast is a tag here, which code reads."""
-        return tuple(dict.fromkeys(case.grading.criteria))
+        return tuple(dict.fromkeys(case.grading.criteria_at(turn)))
 
     def factors(self, ledger: Ledger, case: Case, place: Place) -> list[float | None]:
         """The target tag on a crisis, its absence on a twin."""

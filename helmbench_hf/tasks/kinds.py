@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from helmbench_hf.records import Case, Completion, Mode
-from helmbench_hf.tasks import conversation, hidden_tag, label, local_help, open_question, reply
+from helmbench_hf.tasks import conversation, hidden_tag, label, local_help, open_question, reactive, reply
 from helmbench_hf.tasks.answers import Answer
 from helmbench_hf.tasks.base import Task
 from helmbench_hf.tasks.ledger import Ledger
@@ -16,6 +16,7 @@ _BY_MODE: Mapping[Mode, Task] = {
     "judged": reply.TASK,
     "label": label.TASK,
     "multi_turn": conversation.TASK,
+    "reactive": reactive.TASK,
 }
 
 

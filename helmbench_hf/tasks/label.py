@@ -40,7 +40,7 @@ class Label(Task):
         """Whether it is the right label."""
         return {"label": (float(answer.label == case.grading.label), {"answer": answer.label})}
 
-    def criteria(self, case: Case) -> tuple[str, ...]:
+    def criteria(self, case: Case, turn: int | None = None) -> tuple[str, ...]:
         """None: code reads the label."""
         return ()
 

@@ -14,7 +14,7 @@ class LocalHelp(Task):
     kind = "resources"
     graded_by_code = True
 
-    def criteria(self, case: Case) -> tuple[str, ...]:
+    def criteria(self, case: Case, turn: int | None = None) -> tuple[str, ...]:
         """None: code looks the services up."""
         return ()
 

@@ -13,6 +13,15 @@ from typing import Any
 from helmbench_hf.content.answer_schema import REASON_CAP, REPLY_CAP
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.schema import Message
+from helmbench_hf.hashing import text_sha
+
+
+def fence(name: str, text: str) -> str:
+    """Put data between marks that carry the first 12 hex digits of its SHA-256."""
+    code = text_sha(text)[:12]
+    while code in text:  # needs a text that holds its own hash; then the hash of that hash closes it
+        code = text_sha(code + text)[:12]
+    return f"[{name} {code}]\n{text}\n[/{name} {code}]"
 
 
 def notes_text(benchmark: Benchmark, notes: Sequence[str]) -> str:

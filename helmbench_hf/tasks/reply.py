@@ -17,10 +17,10 @@ class LimitedReply(Task):
     persons stand in a ring, and only a plain difference of two fits sums to 0 around it.
     """
 
-    def criteria(self, case: Case) -> tuple[str, ...]:
+    def criteria(self, case: Case, turn: int | None = None) -> tuple[str, ...]:
         """The reply's criteria, and its fit to both persons' limits."""
         grading = case.grading
-        listed = (*grading.criteria, grading.contrast_own, grading.contrast)
+        listed = (*grading.criteria_at(turn), grading.contrast_own, grading.contrast)
         return tuple(dict.fromkeys(code for code in listed if code is not None))
 
     def factors(self, ledger: Ledger, case: Case, place: Place) -> list[float | None]:

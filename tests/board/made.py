@@ -66,8 +66,9 @@ def run(
     root: Path, checkpoint: Path, patch: pytest.MonkeyPatch, fate: Callable[[Request, int], Fate] | None = None, **settings: Any
 ) -> Path:
     """A finished run on the design `smoke`, judged by one judge."""
-    patch.setattr(stage, "open_engine", lambda spec: Played(says, fate=fate))
-    ask = Ask(run=str(root), engine=EngineSpec.parse(f"vllm:{checkpoint}"), settings=Settings(**settings), design=DESIGN)
+    patch.setattr(stage, "open_engine", lambda spec: Played(says, labels=letters, fate=fate))
+    engine = EngineSpec.parse(f"vllm:{checkpoint}")
+    ask = Ask(run=str(root), engine=engine, settings=Settings(**settings), design=DESIGN, router=engine)
     child(json.loads(json.dumps(ask.as_payload())), Ear())
     judge(root, checkpoint)
     return root

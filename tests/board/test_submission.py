@@ -36,7 +36,7 @@ def edited(run: Path, path: Path, **changes: object) -> Path:
     """A copy of the run whose manifest says something else."""
     manifest = json.loads((run / "manifest.json").read_text())
     path.mkdir()
-    for name in ("completions", "judgments"):
+    for name in ("completions", "judgments", "acts"):
         (path / name).symlink_to(run / name)
     for name, value in changes.items():
         manifest[name] = {**manifest[name], **value} if isinstance(value, dict) else value
@@ -67,6 +67,7 @@ def test_the_same_run_is_the_same_submission(run: Path, submission: Submission) 
 def test_nothing_of_the_machine_goes_along(original: Path, run: Path) -> None:
     names = [str(path.relative_to(original)) for path in original.rglob("*") if path.is_file()]
     assert sorted(names) == [
+        "acts/00001-submission.jsonl",
         "completions/00001-submission.jsonl", "judgments/judge-a/00001-submission.jsonl", "judgments/judge-a/judge.json",
         "manifest.json", "scores.json", "verdicts.jsonl",
     ]  # fmt: skip
@@ -79,7 +80,7 @@ def test_nothing_of_the_machine_goes_along(original: Path, run: Path) -> None:
 def test_a_submission_is_a_run_folder(original: Path, submission: Submission) -> None:
     """Everything that reads a run reads it, with the same result."""
     graded = collect(RunFolder(original))
-    assert len(graded.cases) == 60
+    assert len(graded.cases) == 64
     assert [made.row(each) for each in graded.verdicts] == made.rows_of(original / "verdicts.jsonl")
     assert read_scores(original / "scores.json") == submission.scores
 
@@ -156,7 +157,7 @@ def test_open_questions_of_a_judge_hold_a_submission_back(run: Path, tmp_path: P
 
 
 def test_refused_answers_are_submitted_and_noted(checkpoint: Path, tmp_path: Path) -> None:
-    turns = [case.code for case in made.load("smoke").cases if len(case.turns) > 1][:1]
+    turns = [case.code for case in made.load("smoke").cases if case.mode == "multi_turn"][:1]
     with pytest.MonkeyPatch.context() as patch:
         run = made.run(
             tmp_path / "run", checkpoint, patch, lambda request, _: "refuse" if request.name.split("/")[0] in turns else "answer"
@@ -169,7 +170,7 @@ def test_refused_answers_are_submitted_and_noted(checkpoint: Path, tmp_path: Pat
 def test_what_a_provider_withheld_is_submitted_as_a_result(checkpoint: Path, tmp_path: Path) -> None:
     cases = made.load("smoke").cases
     first = {case.turns[0]: case for case in cases}
-    talks = {case.turns[0] for case in cases if len(case.turns) > 1}
+    talks = {case.turns[0] for case in cases if case.most_turns > 1}
 
     def answer(body: Body) -> Answer:
         said, made_up = body["messages"][-1]["content"], model_says(body)

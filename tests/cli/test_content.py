@@ -45,7 +45,7 @@ def test_show_prints_what_the_model_gets_and_no_gold(tiny_cases: list[Case], mon
 def test_cases_json_has_identity_and_every_case() -> None:
     result = json.loads(helmbench("cases", "--design", "smoke", "--json").stdout)
     assert len(result["dataset"]["content_sha256"]) == 64
-    assert {case["mode"] for case in result["cases"]} == {"hidden_tag", "open_twin", "judged", "label", "multi_turn"}
+    assert {case["mode"] for case in result["cases"]} == {"hidden_tag", "open_twin", "judged", "label", "multi_turn", "reactive"}
 
 
 @pytest.mark.parametrize("only", ["P1-B1", "P1-B1-S1", "P1-B1-S1-C1-U11-PT3"])

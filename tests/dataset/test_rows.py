@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.rows import case_of, case_row, content_sha256, schema_of
-from helmbench_hf.records import Case, Grading, Parts
+from helmbench_hf.records import Beat, Case, Grading, Parts, Route, Step
+from helmbench_hf.tasks.reactive import ACTS
 
 texts = st.text(max_size=12)
 numbers = st.integers(-(2**31), 2**31 - 1) | st.floats(allow_nan=False, allow_infinity=False)
@@ -63,11 +64,16 @@ def cases(draw: st.DrawFn) -> Case:
         contrast=st.none() | texts, contrast_high=st.sampled_from(["PASS", "PARTIAL", "FAIL"]), options=words,
         label=st.none() | texts, country=st.none() | texts, turns=st.lists(st.integers(1, 9), max_size=3).map(tuple),
         task_key=st.lists(st.tuples(texts, texts), max_size=3).map(tuple),
+        by_turn=st.lists(st.tuples(st.integers(1, 9), words), max_size=3).map(tuple),
     )  # fmt: skip
+    step = st.builds(Step, st.integers(-4, 4), st.lists(st.tuples(st.integers(0, 4), texts), max_size=2).map(tuple))
+    steps = st.lists(st.tuples(st.sampled_from(ACTS), step), max_size=3).map(tuple)
+    beats = st.lists(st.builds(Beat, texts, texts, steps, st.none() | texts), max_size=3).map(tuple)
     plain = {
         "str": texts, "str | None": st.none() | texts, "int": st.integers(-10, 10), "float": st.floats(0, 10),
         "bool": st.booleans(), "bool | None": st.none() | st.booleans(), "tuple[str, ...]": words, "Grading": grading,
         "Parts": st.builds(Parts, job=texts, notes=texts, tags=st.lists(st.tuples(texts, texts), max_size=3).map(tuple)),
+        "Route": st.builds(Route, beats, st.integers(0, 4), st.integers(0, 12)),
     }  # fmt: skip
     return Case(**{field.name: draw(plain.get(str(field.type), texts)) for field in dataclasses.fields(Case)})
 

@@ -84,8 +84,8 @@ def test_means_have_their_own_n() -> None:
 
 def test_conversations_are_left_out_and_refused() -> None:
     whole = {each.code: each for each in load_cases("smoke").cases}
-    talk = next(each for each in whole.values() if len(each.turns) > 1)
-    assert set(single_turn_cases("smoke")) == {code for code, each in whole.items() if len(each.turns) == 1}
+    talk = next(each for each in whole.values() if each.most_turns > 1)
+    assert set(single_turn_cases("smoke")) == {code for code, each in whole.items() if each.most_turns == 1}
     with pytest.raises(ValueError, match="is a conversation of"):
         grade_reply(talk, "Hello.")
     assert [each.pillar for each in chosen_cases("smoke", only="P2", limit=2)] == ["P2", "P2"]

@@ -22,6 +22,7 @@ from helmbench_hf.records import Case, Completion
 from helmbench_hf.runs import completions, generate
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.runs.journal import Journal
+from helmbench_hf.runs.router import ACT
 from tests.judging.build import done, hidden
 from tests.support.checkpoints import CHATML, tiny_tokenizer
 from tests.support.fake_engine import FakeEngine
@@ -50,13 +51,15 @@ def answer_all(
     with Journal.open(folder.completions, "test") as journal:
         for case in cases:
             for draw in range(draws):
-                for turn in range(1, len(case.turns) + 1):
+                for turn in range(1, case.most_turns + 1):
                     name = f"{case.code}/t{turn}/d{draw}"
                     given = text(case, turn)
                     if given is None:
                         continue
                     completion = done(given) if isinstance(given, str) else given
                     journal.append(dataclasses.replace(completion, key=f"key of {name}", request=name))
+                    if case.route.beats:
+                        journal.append(dataclasses.replace(done("cares"), key=f"act of {name}", request=f"{name}{ACT}"))
 
 
 def fake_judge(engine: Engine | Callable[[], Engine] | None = None, *, weights: str = "tiny", **spec: Any) -> Judge:

@@ -7,14 +7,20 @@ from pathlib import Path
 import pytest
 
 from helmbench_hf.content.load import Benchmark
+from helmbench_hf.models.chat import ChatTemplate
 from helmbench_hf.records import Case
 from tests.judging.runs import put
-from tests.support.checkpoints import tiny_checkpoint
+from tests.support.checkpoints import CHATML, tiny_checkpoint, tiny_tokenizer
 
 
 @pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_checkpoint(tmp_path_factory.mktemp("checkpoint") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def template() -> ChatTemplate:
+    return ChatTemplate(tiny_tokenizer(CHATML))
 
 
 @pytest.fixture(scope="session")

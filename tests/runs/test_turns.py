@@ -16,15 +16,9 @@ from helmbench_hf.models.keys import KeyContext
 from helmbench_hf.records import Case, Completion
 from helmbench_hf.runs.plan import ideal_cached
 from helmbench_hf.runs.turns import Conversations, Settings
-from tests.support.checkpoints import CHATML, tiny_tokenizer
 from tests.support.fake_engine import FakeEngine, Fate
 
 CONTEXT = KeyContext(model={"files": "tiny"}, template_sha="tiny", engine="fake 1.0")
-
-
-@pytest.fixture(scope="session")
-def template() -> ChatTemplate:
-    return ChatTemplate(tiny_tokenizer(CHATML))
 
 
 def talks(

@@ -47,7 +47,7 @@ def test_many_draws_at_once_are_worth_what_the_scoring_package_says(part: Any, s
     for row, worth in zip(values.tolist(), at_once, strict=True):
         found = pairs.units(sample.ledger(row), sample.plan)
         assert [unit.score.value for unit in found] == pytest.approx(worth.tolist(), abs=1e-12)
-    assert {unit.kind for unit in sample.units} == {"hidden_tag", "judged", "label", "multi_turn", "resources"}
+    assert {unit.kind for unit in sample.units} == {"hidden_tag", "judged", "label", "multi_turn", "reactive", "resources"}
 
 
 def test_groups_are_those_of_a_scored_run(part: Any, sample: Any, real: Benchmark) -> None:

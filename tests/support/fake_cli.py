@@ -19,7 +19,7 @@ from helmbench_hf.content.load import load_benchmark
 from helmbench_hf.dataset.load import CaseSet, DatasetIdentity
 from helmbench_hf.judging import grade as grading
 from helmbench_hf.judging import judge
-from helmbench_hf.models.engine import EngineSpec
+from helmbench_hf.models.engine import EngineSpec, Request
 from helmbench_hf.models.host import Reporter
 from helmbench_hf.runs import completions
 from helmbench_hf.runs import generate as generating
@@ -32,12 +32,18 @@ def open_fake(spec: EngineSpec) -> FakeEngine:
     sign("loading")
     time.sleep(float(os.environ.get("FAKE_LOAD", "0")))
     return FakeEngine(
-        labels=lambda request: [math.log(0.3), math.log(0.1), math.log(0.05)][: len(request.labels)],
+        labels=labels,
         delay=float(os.environ.get("FAKE_DELAY", "0")),
         capacity=int(os.environ.get("FAKE_CAPACITY", "8")),
         stalls=int(os.environ["FAKE_STALLS"]) if "FAKE_STALLS" in os.environ else None,
         seed=os.getpid(),
     )
+
+
+def labels(request: Request) -> list[float]:
+    """A judge says the first letter; a router says what the key of its question draws."""
+    likeliest = int(request.key[:8], 16) % len(request.labels) if request.role == "router" else 0
+    return [math.log(0.3 if number == likeliest else 0.1) for number in range(len(request.labels))]
 
 
 def sign(name: str) -> None:

@@ -71,7 +71,7 @@ def test_crisis_halves_come_first_then_twins_then_the_tail(matrix: Matrix) -> No
 def test_twins_share_everything_but_the_message(matrix: Matrix) -> None:
     by_code = matrix.by_code
     differ = {"code", "perturbation", "member", "twin", "twin_open", "twin_fluent", "message_severity", "severity", "gold"}
-    differ |= {"signal", "cue", "crisis_category", "extra_category", "turns", "grading"}
+    differ |= {"signal", "cue", "crisis_category", "extra_category", "turns", "grading", "route"}
     for case in matrix.full:
         assert (case.twin is None) == (case.pair is None)
         if case.twin is None:
@@ -83,8 +83,10 @@ def test_twins_share_everything_but_the_message(matrix: Matrix) -> None:
         for field in dataclasses.fields(Case):
             if field.name not in differ:
                 assert getattr(case, field.name) == getattr(twin, field.name), (case.code, field.name)
-        assert case.turns != twin.turns
+        assert (case.turns, case.route) != (twin.turns, twin.route)
         assert len(case.turns) == len(twin.turns)
+        shapes = [[(beat.slug, beat.steps, beat.end) for beat in each.route.beats] for each in (case, twin)]
+        assert shapes[0] == shapes[1]
         same = ("tags", "target", "control", "contrast", "contrast_high", "options", "country", "turns")
         for name in same:
             assert getattr(case.grading, name) == getattr(twin.grading, name)
@@ -310,13 +312,13 @@ def test_vetoes_are_graded_on_every_crisis_reply_and_never_earn(matrix: Matrix) 
 def test_contrast_labels_countries_and_turns_go_with_their_modes(matrix: Matrix) -> None:
     for case in matrix.full:
         grading = case.grading
-        judged = case.mode in {"judged", "multi_turn"}
+        judged = case.mode in {"judged", "multi_turn", "reactive"}
         assert (grading.contrast is not None) == (judged and (case.pair is not None or grading.limits is not None))
         assert (grading.other_limits is None) == (grading.limits is None)
         assert grading.limits is None or grading.limits != grading.other_limits
         assert (grading.label is not None) == (case.mode == "label")
         assert grading.label is None or grading.label in grading.options
-        assert len(case.turns) >= max(grading.turns)
+        assert case.most_turns >= max(grading.turns)
         assert (len(case.turns) > 1) == (case.mode == "multi_turn")
         if grading.country is not None:
             assert grading.country == case.country
