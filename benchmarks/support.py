@@ -57,7 +57,7 @@ def conversations(cases: Sequence[Case], spec: EngineSpec) -> Conversations:
 
 def distinct(talks: Conversations) -> list[Request]:
     """First turns in our order, one a key: the driver asks twins once, `LLM.generate` and an ideal count them twice."""
-    return [talks.request(asked) for asked in {asked.key: asked for asked in talks.missing()}.values()]
+    return [talks.request(asked) for asked in {asked.key: asked for asked in talks.first_turns()}.values()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ def _first_turns(ask: Ask, engine: Row) -> Row:
     """What the cache gave on first turns, and what an unlimited one would have given."""
     answers = Journal.read(RunFolder(Path(ask.run)).completions)
     talks = prepare(ask).conversations(ask.settings, {})
-    first = [talks.request(each) for each in talks.missing() if each.key in answers]
+    first = [talks.request(each) for each in talks.first_turns() if each.key in answers]
     asked = {request.key: request.tokens for request in first}  # twins are asked once
     ran = [(key, tokens) for key, tokens in asked.items() if answers[key].status != "refused"]
     ideal = ideal_cached([tokens for _, tokens in ran], engine["block_size"])
