@@ -20,6 +20,7 @@ from yaml.reader import Reader
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 12
+TOO_DEEP = "nested too deep"
 FieldPath = tuple[str | int, ...]
 """Keys and list indices that lead to a field."""
 
@@ -107,8 +108,11 @@ def read(path: Path, shown: str) -> Document | Problem:
     except yaml.MarkedYAMLError as error:
         at_end = "end of stream" in (error.problem or "")  # then the place where the value began helps more
         mark = (error.context_mark if at_end else None) or error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 1
+        if "nesting depth" in (error.problem or ""):  # libyaml's limit, which newer versions reach before ours is seen
+            return Problem(shown, line, "", TOO_DEEP, f"use at most {MAX_DEPTH} levels")
         what = f"not valid YAML ({error.problem or error.context})"
-        return Problem(shown, mark.line + 1 if mark else 1, "", what, "check indentation, colons and quotes at that line")
+        return Problem(shown, line, "", what, "check indentation, colons and quotes at that line")
 
 
 def _decode(raw: bytes) -> str:
@@ -151,7 +155,7 @@ def _value(event: Any, events: Iterator[Any], path: FieldPath, lines: dict[Field
     if isinstance(event, yaml.ScalarEvent):
         return _scalar(event, path)
     if len(path) >= MAX_DEPTH:
-        raise TrapError(line, (), "nested too deep", f"use at most {MAX_DEPTH} levels")
+        raise TrapError(line, (), TOO_DEEP, f"use at most {MAX_DEPTH} levels")
     if isinstance(event, yaml.SequenceStartEvent):
         items: list[Any] = []
         while not isinstance(event := next(events), yaml.SequenceEndEvent):

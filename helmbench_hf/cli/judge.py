@@ -17,6 +17,7 @@ from helmbench_hf.cli.shared import (
     Answers,
     Content,
     Criteria,
+    ExistingRun,
     FewerThan,
     Json,
     Out,
@@ -36,9 +37,10 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.calibration import READERS, store
 from helmbench_hf.hashing import digest
 from helmbench_hf.judging import check as checking
-from helmbench_hf.judging import claims, rubric, sheets
+from helmbench_hf.judging import claims, router_check, rubric, sheets
 from helmbench_hf.judging import labels as labels_of
 from helmbench_hf.judging.grade import collect
+from helmbench_hf.judging.router_check import RouterCheck
 from helmbench_hf.runs.folder import RunFolder, write_json
 
 app = group("Choose a judge: how far it errs on replies whose right verdicts are known.")
@@ -195,6 +197,36 @@ def _twins(found: Sequence[Row]) -> str:
 
 def _share(value: float | None) -> str:
     return "  - " if value is None else f"{value:.2f}"
+
+
+@app.command()
+def router(
+    run: ExistingRun,
+    router: Annotated[
+        str, typer.Option("--router", help="The router of the run, written as for `helmbench run`: vllm:OWNER/MODEL,NAME=VALUE.")
+    ],
+    content: Content = None,
+    as_json: Json = False,
+) -> None:
+    """Check a run's router on replies that three readers have sorted. The report then says how far its paths can be trusted.
+
+    Example: helmbench judge router --run runs/a --router vllm:OWNER/MODEL
+    """
+    benchmark, spec = benchmark_of(content), judge_spec(router).engine_spec()
+    child_job(router_check.JOB, router_check.payload(run, spec, benchmark.root), "check of the router", run / "engine.log")
+    found = router_check.read(run)
+    assert found is not None  # the child has just written it
+    put(found, _router_lines(found), as_json)
+
+
+def _router_lines(found: RouterCheck) -> Iterator[str]:
+    share, moved = found.agree / found.n if found.n else 0.0, found.moved / found.n if found.n else 0.0
+    yield f"{found.router}: sorts {found.agree} of {found.n} replies as readers do ({share:.0%}, at least {found.low:.0%})"
+    yield f"after {found.moved} of them the person would have said something else ({moved:.0%}); {found.missing} not sorted"
+    for right, said, count in found.confusion:
+        yield f"  {right:10} taken for {said:10} {count:4}"
+    if not found.reliable:
+        yield f"below {router_check.ENOUGH:.0%}: paths are not reliable under this router, and the report says so"
 
 
 @app.command()

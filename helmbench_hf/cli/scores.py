@@ -15,6 +15,7 @@ from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.content.schema import Policy
 from helmbench_hf.dataset.load import load_cases
 from helmbench_hf.judging.awareness import read as read_awareness
+from helmbench_hf.judging.router_check import read as read_router_check
 from helmbench_hf.judging.grade import Graded
 from helmbench_hf.records import Case
 from helmbench_hf.report.numbers import probability
@@ -71,6 +72,7 @@ def report(run: ExistingRun, check: Checks = None, panel: Panel = "first") -> No
     scores = read_scores(folder.scores)
     page = ReportInput(
         awareness=read_awareness(run),
+        router=read_router_check(run),
         scores=scores,
         manifest={**folder.manifest().to_json(), "judges": graded.judge_rows},
         transcripts=transcripts(shown(graded.cases, scores.pairs), graded.completions, graded.verdicts, benchmark),

@@ -12,6 +12,7 @@ import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.models.chat import Chat, ChatError
-from helmbench_hf.models.drive import Counting, Listener, drive
+from helmbench_hf.models.drive import Listener
 from helmbench_hf.models.engine import Engine, EngineSpec, Message, Request, Sampling, open_engine
 from helmbench_hf.models.identity import ModelInfo, model_info
 from helmbench_hf.models.keys import request_key
 from helmbench_hf.records import Completion
+from helmbench_hf.runs.asking import NO_LETTERS, ask_missing
 from helmbench_hf.runs.completions import conversations_of, run_cases
 from helmbench_hf.runs.folder import RunError, RunFolder, write_json
 from helmbench_hf.runs.journal import Journal, run_lock
@@ -123,35 +125,21 @@ def ask(
             f"{run} was answered by another model, engine or template than the one that would be asked; name that one."
         )
     place = run / FOLDER
+
+    @cache
+    def engine() -> Engine:
+        loaded = opened(model.spec)
+        if "label_logprobs" not in loaded.describe().abilities:
+            raise RunError(NO_LETTERS)
+        return loaded
+
     with run_lock(place):
-        drawn, known = sampled(folder, sample, seed), Journal.read(place).everything()
-        first = [request for request in _prompts(controls, model) if request.key not in known]
-        work = [*first, *_open([*drawn, *_controls(controls, known, model)], known, model)]
-        planned = sum(1 for talk in drawn for _ in _questions(talk, model)) + len(controls)
-        listener.emit({"event": "planned", "turns": planned, "stored": planned - len(work), "open": len(work)})
-        if work:
-            with Journal.open(place, "awareness") as journal:
-                engine = opened(model.spec)
-                if "label_logprobs" not in engine.describe().abilities:
-                    raise RunError("This engine gives no probabilities of letters, so the model cannot be asked; use vllm:.")
-                counter = Counting(listener, planned, planned - len(work))
-
-                def save(completion: Completion) -> None:
-                    journal.append(completion)
-                    counter.count(completion)
-
-                drive(engine, work, lambda request, completion: None, save, stop=listener.stopping)
-                if first:  # the answers to control prompts are there now: ask about them
-                    known = Journal.read(place).everything()
-                    late = _open(_controls(controls, known, model), known, model)
-                    drive(engine, late, lambda request, completion: None, save, stop=listener.stopping)
-        known = Journal.read(place).everything()
-        write_json(run / RESULT, asdict(found([*drawn, *_controls(controls, known, model)], known, model)))
-
-
-def _open(talks: Sequence[Talk], known: Mapping[str, Completion], model: ModelInfo) -> list[Request]:
-    """The questions that are not answered yet."""
-    return [request for talk in talks for key, request in _questions(talk, model) if key not in known]
+        drawn = sampled(folder, sample, seed)
+        known = ask_missing(place, FOLDER, [*_prompts(controls, model)], engine, listener) if controls else {}
+        talks = [*drawn, *_controls(controls, known, model)]
+        asked = [request for talk in talks for _, request in _questions(talk, model)]
+        known = ask_missing(place, FOLDER, asked, engine, listener)
+        write_json(run / RESULT, asdict(found(talks, known, model)))
 
 
 def read(run: Path) -> Awareness | None:

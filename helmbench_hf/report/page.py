@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from helmbench_hf.judging.awareness import Awareness
+from helmbench_hf.judging.router_check import RouterCheck
 from helmbench_hf.report import charts, numbers, sentences, tables
 from helmbench_hf.report.policies import Policy
 from helmbench_hf.report.text import embed, visible
@@ -45,6 +46,8 @@ class ReportInput:
     policies: Sequence[Policy] = ()
     awareness: Awareness | None = None
     """What the model says of being tested, where it was asked."""
+    router: RouterCheck | None = None
+    """How far the router errs, where it was checked."""
     board: str = ""
     """Relative address of the run on the board that shows this report; empty where no board does."""
 

@@ -288,7 +288,7 @@ class Conversations:
         said = [message.content for message in asked.messages if message.role == "user"]
         wrote = [message.content for message in asked.messages if message.role == "assistant"]
         seen = [_reply(case, replace(completion, status="ok", text=text)) for text in wrote]
-        messages = question(case, said, seen, _reply(case, completion))
+        messages = question(said, seen, _reply(case, completion))
         return messages, self._acts.get(self._router.key(messages))
 
     def _schema(self, case: Case) -> str | None:
