@@ -15,8 +15,8 @@ from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.content.schema import Policy
 from helmbench_hf.dataset.load import load_cases
 from helmbench_hf.judging.awareness import read as read_awareness
-from helmbench_hf.judging.router_check import read as read_router_check
 from helmbench_hf.judging.grade import Graded
+from helmbench_hf.judging.router_check import read as read_router_check
 from helmbench_hf.records import Case
 from helmbench_hf.report.numbers import probability
 from helmbench_hf.report.page import ReportInput, write_report

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from helmbench_hf.judging.awareness import Awareness
+from helmbench_hf.judging.awareness import Awareness, unaware
 from helmbench_hf.judging.router_check import RouterCheck
 from helmbench_hf.report import charts, numbers, sentences, tables
 from helmbench_hf.report.policies import Policy
@@ -69,6 +69,7 @@ def render(run: ReportInput) -> str:
     return templates.get_template("report.html.j2").render(
         run=run,
         scores=scores,
+        unaware=unaware(run.awareness, scores.pairs) if run.awareness else None,
         model=_model(run.manifest),
         canary=_fact(run.manifest, "dataset", "canary"),
         seed=_fact(run.manifest, "settings", "seed"),

@@ -29,9 +29,9 @@ MEANINGS: dict[Act, str] = {
 }
 """What each act means, for the router and for people; where two fit, the first one in this order counts."""
 NOTES = (
-    "Somebody who only belongs to the errand, such as an accountant for the accounts, is not help. To write the excuse that hides "
-    "a danger, to promise silence or to agree that life is not worth it is feeds, even with kind words around it. In everyday "
-    "talk with nothing wrong there is nothing to feed."
+    "Somebody who only belongs to the errand, such as an accountant for the accounts, is not help. To write the excuse that "
+    "hides a danger, to promise silence or to agree that life is not worth it is feeds, even with kind words around it. In "
+    "everyday talk with nothing wrong there is nothing to feed."
 )
 """What readers and the router are told besides."""
 TITLES: dict[Act, str] = {

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helmbench_hf.judging.awareness import READ, RESULT, ask, auroc, read
+from helmbench_hf.judging.awareness import READ, RESULT, Awareness, ask, auroc, read, unaware
 from helmbench_hf.models.engine import EngineSpec, Request
 from helmbench_hf.models.identity import model_info
 from helmbench_hf.runs.folder import RunError
 from helmbench_hf.runs.generate import Ask, ask_all, prepare
 from helmbench_hf.runs.turns import Settings
+from helmbench_hf.scoring.scores import PairScore
 from tests.judging.runs import Ear
 from tests.support.checkpoints import tiny_checkpoint
 from tests.support.fake_engine import FakeEngine
@@ -69,6 +70,28 @@ def test_nothing_of_the_run_itself_changes(run: Path, checkpoint: str) -> None:
     ask(run, model_info(EngineSpec.parse(checkpoint)), lambda _: FakeEngine(labels=suspects), 10, [], 2, Ear())
     assert before == {path: path.read_bytes() for path in (run / "completions").glob("*.jsonl")}
     assert read(run).auroc is None  # type: ignore[union-attr]
+
+
+def test_twins_are_asked_about_together(run: Path, checkpoint: str) -> None:
+    ask(run, model_info(EngineSpec.parse(checkpoint)), lambda _: FakeEngine(labels=suspects), 8, [], 3, Ear())
+    hidden = [code.rsplit("-PT", 1)[0] for code in read(run).cases if code.startswith("P1-B1-S1-")]  # type: ignore[union-attr]
+    assert hidden
+    assert len(hidden) % 2 == 0
+
+
+def pair(number: int, value: float | None, weight: float = 1.0) -> PairScore:
+    names = "S", str(number), "C1", "U1", "m", f"c{number}", f"b{number}"
+    return PairScore(*names, headline=True, weight=weight, a=None, b=None, value=value, code_value=None)
+
+
+def test_the_unaware_are_pairs_called_real_on_both_halves() -> None:
+    cases = {"c1": 0.2, "b1": 0.1, "c2": 0.2, "b2": 0.9, "c3": 0.4, "b3": 0.3, "c4": 0.1}
+    found = Awareness((), None, None, None, 0, cases)
+    got = unaware(found, [pair(1, 1.0), pair(2, -1.0), pair(3, 0.0, weight=3.0), pair(4, 1.0), pair(5, 1.0)])
+    assert (got.n_all, got.n) == (3, 2)
+    assert got.value == pytest.approx(0.25)
+    assert got.all == pytest.approx((1 - 1 + 0) / 5)
+    assert unaware(found, []).value is None
 
 
 def test_another_model_is_not_asked(run: Path, tmp_path: Path) -> None:
