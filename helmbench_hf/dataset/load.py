@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -232,13 +232,23 @@ def _checked(folder: Path, table: Table) -> Iterator[tuple[Row, bytes]]:
         raise DatasetError(f"{path} is not what manifest.json says (rows or content hash differ); download it again")
 
 
+def _first(cases: Sequence[Case], limit: int) -> tuple[Case, ...]:
+    """The first `limit` cases, a twin counted right behind the case that comes before it; in the order given."""
+    by_code = {case.code: case for case in cases}
+    in_turn = dict.fromkeys(code for case in cases for code in (case.code, case.twin) if code in by_code)
+    taken = set(list(in_turn)[:limit])
+    return tuple(case for case in cases if case.code in taken)
+
+
 def select(cases: Iterable[Case], only: str | None, limit: int | None, shard: str | None = None) -> tuple[Case, ...]:
-    """The first `limit` cases whose code is `only` or continues it; `only` may name several, separated by commas.
+    """The first `limit` cases whose code is `only` or continues it, twins together; `only` may name several, with commas.
 
     `shard`: of these, the part `i/n`. Raises DatasetError where none is left, ValueError where `shard` is no such part.
     """
     prefixes = tuple(f"{code.strip().rstrip('-')}-" for code in only.split(",")) if only else ("",)
-    chosen = tuple(case for case in cases if f"{case.code}-".startswith(prefixes))[:limit]
+    chosen = tuple(case for case in cases if f"{case.code}-".startswith(prefixes))
+    if limit is not None:
+        chosen = _first(chosen, limit)
     if not chosen:
         raise DatasetError(f"no case starts with {only}; `helmbench cases` lists them")
     if shard is None:

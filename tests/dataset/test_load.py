@@ -175,3 +175,12 @@ def test_a_part_is_chosen_by_whole_words_of_the_code(
     chosen = select(tiny_cases, only, limit)
     assert len(chosen) == count
     assert chosen == tuple(case for case in tiny_cases if case in chosen)
+
+
+def test_a_limit_takes_twins_together(tiny_cases: list[Case]) -> None:
+    chosen = {case.code for case in select(tiny_cases, None, 10)}
+    paired = [case for case in tiny_cases if case.code in chosen and case.twin]
+    assert len(chosen) == 10
+    assert paired
+    assert all(case.twin in chosen for case in paired)
+    assert len(select(tiny_cases, None, 1)) == 1
