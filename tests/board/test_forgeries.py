@@ -48,7 +48,8 @@ def first(**changes: Any) -> Edit:
     ("name", "edit", "expected"),
     [
         (ANSWERS, lambda rows: rows.pop(), "rows.missing"),
-        (ANSWERS, lambda rows: rows.append(rows[0]), "rows.many"),
+        (ANSWERS, lambda rows: rows.extend(rows * 9), "rows.many"),
+        (ANSWERS, lambda rows: rows.append(rows[0]), "rows.twice"),
         (ANSWERS, lambda rows: rows.__setitem__(1, rows[0]), "rows.twice"),
         (ANSWERS, first(key=FAKE), "rows.key"),
         (ANSWERS, lambda rows: rows[0].update(request=rows[1]["request"]), "rows.name"),

@@ -24,7 +24,8 @@ from tests.report.test_text import UNSEEN
 
 OURS = re.compile(
     r"html|head|meta|title|link|style|body|a|header|div|span|strong|main|section|h1|h2|h3|h4|p|table|thead|tbody|tr|th|td|caption|"
-    r"svg|line|rect|circle|path|text|polyline|desc|ul|li|dl|dt|dd|nav|ol|figure|figcaption|details|summary|button|noscript|label|select|option|input|script|footer|b|br"
+    r"svg|line|rect|circle|path|text|polyline|desc|ul|li|dl|dt|dd|nav|ol|figure|figcaption|details|summary|button|noscript|label|select|option|input|script|footer|b|br|"
+    r"code"
 )
 """Every element that the templates use."""
 TEXT = Path(__file__).parent / "sample.page.txt"
