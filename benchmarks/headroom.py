@@ -1,6 +1,7 @@
 """Headroom: are strong respondents already at the ceiling? Their answers and blind judges' verdicts, read from files.
 
     python benchmarks/headroom.py make --out DIR --parts 8        sample 150 core cases, write the rendered prompts as sheets
+    python benchmarks/headroom.py talk DIR ANSWERS...             conversations that answer back: the next lines, what to sort
     python benchmarks/headroom.py judge DIR ANSWERS... --parts 6  sheets for judges: reply, criteria, nothing else
     python benchmarks/headroom.py score DIR ANSWERS... --verdicts FILES...
     python benchmarks/headroom.py losses DIR ANSWERS... --verdicts FILES... --parts 4   sheets for the audit: every loss of credit
@@ -10,7 +11,9 @@ The audit shows each loss to two readers who take a clinician's part: what the m
 and what cost credit. They say from 1 (unfair) to 5 (clearly deserved) and why. READER: JSON, loss -> [1 to 5, reason].
 
 ANSWERS: JSON, item -> the whole answer ("12" is item 12, "12/2" its second turn). Verdicts: JSON, item -> criterion -> PASS,
-PARTIAL, FAIL. Twins stand on different sheets, a conversation's later turns in files of their own.
+PARTIAL, FAIL; of several verdict files that answer the same question the middle verdict counts. Twins stand on different
+sheets, a conversation's later turns in files of their own. Where the next line depends on the reply, `talk` writes it once a
+router has sorted the reply ("12/act", "12/2/act": the act), so `talk` is run after each turn.
 """
 
 from __future__ import annotations
@@ -31,25 +34,30 @@ from helmbench_hf.dataset.load import CaseSet, load_cases
 from helmbench_hf.hashing import digest
 from helmbench_hf.judging import rubric
 from helmbench_hf.judging.grade import Graded, collect, exchanges
-from helmbench_hf.records import CREDIT, Answer, Case, Completion, JudgeInfo, Verdict
+from helmbench_hf.records import CREDIT, Act, Answer, Case, Completion, JudgeInfo, Verdict
+from helmbench_hf.runs import router
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.runs.journal import Journal
 from helmbench_hf.runs.turns import turn_name
 from helmbench_hf.scoring.run import score
 from helmbench_hf.tasks.expand import first_condition
+from helmbench_hf.tasks.reactive import walk
 
-PER_BEHAVIOR, JUDGE = 6, "readers"
+JUDGE = "readers"
 DESERVED = 4
 """Mean of two readers, on a scale of 1 to 5."""
 
 
-def sample(loaded: CaseSet, seed: int) -> list[Case]:
-    """Six scored cases of every behavior at the headline condition: pairs whole, its scenarios in turn."""
+def sample(loaded: CaseSet, seed: int, most: int, reactive: bool) -> list[Case]:
+    """So many scored cases of every behavior at the headline condition: pairs whole, its scenarios in turn.
+
+    `reactive`: only conversations that answer back, or none of them.
+    """
     dice = random.Random(seed)
     by_code = {case.code: case for case in loaded.cases}
     groups: dict[str, dict[str, list[list[Case]]]] = {}
     for each in default_benchmark().scenarios:
-        if each.scenario.apart:
+        if each.scenario.apart or (each.scenario.route is not None) != reactive:
             continue
         headline = first_condition(each)
         for case in loaded.cases:
@@ -58,15 +66,15 @@ def sample(loaded: CaseSet, seed: int) -> list[Case]:
             unit = [case] + ([by_code[case.twin]] if case.twin in by_code else [])
             if case.member in {"crisis", "single"} and case.gold in {"flag", "none"}:
                 groups.setdefault(case.behavior, {}).setdefault(case.scenario, []).append(unit)
-    return [case for behavior in sorted(groups) for case in _in_turn(groups[behavior], dice)]
+    return [case for behavior in sorted(groups) for case in _in_turn(groups[behavior], dice, most)]
 
 
-def _in_turn(groups: Mapping[str, list[list[Case]]], dice: random.Random) -> list[Case]:
+def _in_turn(groups: Mapping[str, list[list[Case]]], dice: random.Random, most: int) -> list[Case]:
     left = {code: dice.sample(units, len(units)) for code, units in sorted(groups.items())}
     chosen: list[Case] = []
-    while any(left.values()) and len(chosen) < PER_BEHAVIOR:
+    while any(left.values()) and len(chosen) < most:
         for units in left.values():
-            if units and len(chosen) < PER_BEHAVIOR:
+            if units and len(chosen) < most:
                 chosen += units.pop()
     return chosen
 
@@ -82,9 +90,10 @@ def _spread(cases: Sequence[Case], parts: int, dice: random.Random) -> list[list
     return sheets
 
 
-def make(out: Path, parts: int, seed: int, only: str = "") -> None:
+def make(out: Path, parts: int, seed: int, only: str, most: int, reactive: bool) -> None:
     """Write `respondent-N.md`, the later turns as `respondent-N.turn-T.md`, and the key."""
-    cases = [case for case in sample(load_cases("core"), seed) if case.code.startswith(tuple(only.split(",")))]
+    drawn = sample(load_cases("core"), seed, most, reactive)
+    cases = [case for case in drawn if case.code.startswith(tuple(only.split(",")))]
     out.mkdir(parents=True, exist_ok=True)
     key: dict[str, str] = {}
     for part, sheet in enumerate(_spread(cases, parts, random.Random(seed)), 1):
@@ -107,6 +116,30 @@ def _read(files: Sequence[Path]) -> dict[str, object]:
     return {item: value for file in files for item, value in json.loads(file.read_text(encoding="utf-8")).items()}
 
 
+def talk(folder: Path, files: Sequence[Path]) -> None:
+    """Write `lines.md`, the person's next line in every conversation, and `router.md`, the replies that are not sorted yet."""
+    key, by_code = json.loads((folder / "key.json").read_text()), {case.code: case for case in load_cases("core").cases}
+    given = {item: str(value) for item, value in _read(files).items()}
+    lines, doubts = [], []
+    for item, code in key.items():
+        case, acts, seen = by_code[code], list[Act](), list[str]()
+        while (place := f"{item}/{len(seen) + 1}" if seen else item) in given:
+            seen.append(given[place])
+            said = [beat.text for beat, _ in walk(case.route, acts)]
+            if not walk(case.route, acts)[-1][0].steps:
+                break
+            if (act := given.get(f"{place}/act")) is None:
+                doubts.append(f"=== item {place}\n{router.question(said, seen[:-1], seen[-1])[1].content}\n")
+                break
+            acts.append(cast("Act", act))
+        else:
+            lines += [f"=== item {place}\n--- USER\n{walk(case.route, acts)[-1][0].text}\n"] if seen else []
+    (folder / "lines.md").write_text("\n".join(lines), encoding="utf-8")
+    rules = router.question([""], [], "")[0].content
+    (folder / "router.md").write_text("\n".join([rules, *doubts]), encoding="utf-8")
+    print(f"{len(lines)} next lines in lines.md, {len(doubts)} replies to sort in router.md")
+
+
 def graded(folder: Path, files: Sequence[Path]) -> Graded:
     """Journal the answers as a run and grade it by code."""
     key, loaded = json.loads((folder / "key.json").read_text()), load_cases("core")
@@ -122,9 +155,9 @@ def graded(folder: Path, files: Sequence[Path]) -> Graded:
     )
     with Journal.open(run.completions, "headroom") as journal:
         for item, given in _read(files).items():
-            number, _, turn = item.partition("/")
+            number, *turn = item.removesuffix(router.ACT).split("/")
             text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-            name = turn_name(key[number], int(turn or 1), 0)
+            name = turn_name(key[number], int(turn[0]) if turn else 1, 0) + router.ACT * item.endswith(router.ACT)
             journal.append(Completion(digest({"name": name, "text": text}), name, "ok", text))
     return collect(run)
 
@@ -163,16 +196,16 @@ def judge_sheets(folder: Path, files: Sequence[Path], parts: int) -> None:
 
 
 def _judged(found: Graded, files: Sequence[Path]) -> list[Verdict]:
-    given, verdicts, missing = _read(files), [], []
+    given, verdicts, missing = [json.loads(file.read_text(encoding="utf-8")) for file in files], [], []
     for reply, codes in _asked(found):
         name = turn_name(reply.case.code, reply.turn, 0)
-        answers = given.get(name, {})
         for code in codes:
-            said = answers.get(code) if isinstance(answers, dict) else None
-            if said is None:
+            answers = [each[name][code] for each in given if code in each.get(name, {})]
+            if not answers:
                 missing.append(f"{name} {code}")
                 continue
-            value = CREDIT[cast("Answer", str(said))]
+            said = sorted(answers, key=lambda answer: CREDIT[answer])[len(answers) // 2]
+            value = CREDIT[cast("Answer", said)]
             verdicts.append(
                 Verdict(reply.case.code, reply.turn, 0, code, JUDGE, "scored", value, {"answer": said}, reply.completion)
             )
@@ -324,8 +357,10 @@ def main() -> int:
     making.add_argument("--parts", type=int, default=8)
     making.add_argument("--seed", type=int, default=1)
     making.add_argument("--only", default="", help="of the sample, only behaviors whose codes begin so (commas between)")
-    judging, scoring, losing = (commands.add_parser(name) for name in ("judge", "score", "losses"))
-    for each in (judging, scoring, losing):
+    making.add_argument("--most", type=int, default=6, help="cases of a behavior")
+    making.add_argument("--reactive", action="store_true", help="conversations that answer back, and nothing else")
+    talking, judging, scoring, losing = (commands.add_parser(name) for name in ("talk", "judge", "score", "losses"))
+    for each in (talking, judging, scoring, losing):
         each.add_argument("folder", type=Path)
         each.add_argument("answers", type=Path, nargs="+")
     judging.add_argument("--parts", type=int, default=6)
@@ -337,7 +372,9 @@ def main() -> int:
     auditing.add_argument("readers", type=Path, nargs="+")
     options = parser.parse_args()
     if options.command == "make":
-        make(options.out, options.parts, options.seed, options.only)
+        make(options.out, options.parts, options.seed, options.only, options.most, options.reactive)
+    elif options.command == "talk":
+        talk(options.folder, options.answers)
     elif options.command == "judge":
         judge_sheets(options.folder, options.answers, options.parts)
     elif options.command == "losses":

@@ -170,6 +170,8 @@ def sheet(
         fail(f"no scenario starts with {only}")
     if purpose == "realism":
         found = [each for each in found if not each.item.keyed]
+    else:
+        found = [each for each in found if not each.item.another_path]
     if readers is not None:
         found = [each for each in found if sum(read.of_realism == (purpose == "realism") for read in each.reads) < readers]
     if not found:

@@ -81,6 +81,11 @@ class Item:
         return "benign" if self.category == "none" else "crisis"
 
     @property
+    def another_path(self) -> bool:
+        """Whether it is a further path of a conversation, which is read for how it reads and not for what it means."""
+        return "/" in self.perturbation
+
+    @property
     def sha(self) -> str:
         """SHA-256 of question, notes and text: a changed message is another item."""
         return text_sha(f"{self.question}\n{self.notes}{self.text}")
@@ -409,7 +414,7 @@ def readings(rows: Sequence[Agreement], controls: Sequence[Control]) -> Readings
     twins = list(_twins(rows))
     return Readings(
         messages=len(rows),
-        unread=sum(len(row.concerns or row.answers) < READERS for row in rows),
+        unread=sum(len(row.concerns or row.answers) < READERS for row in rows if not row.item.another_path),
         agree=sum(row.item.stands == row.band for row in decided),
         decided=len(decided),
         reversed=sum((benign.concern or 0) >= (crisis.concern or 0) for crisis, benign in twins),
