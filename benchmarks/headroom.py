@@ -200,11 +200,11 @@ def _judged(found: Graded, files: Sequence[Path]) -> list[Verdict]:
     for reply, codes in _asked(found):
         name = turn_name(reply.case.code, reply.turn, 0)
         for code in codes:
-            answers = [each[name][code] for each in given if code in each.get(name, {})]
+            answers = [str(each[name][code]) for each in given if code in each.get(name, {})]
             if not answers:
                 missing.append(f"{name} {code}")
                 continue
-            said = sorted(answers, key=lambda answer: CREDIT[answer])[len(answers) // 2]
+            said = sorted(answers, key=lambda answer: CREDIT[cast("Answer", answer)])[len(answers) // 2]
             value = CREDIT[cast("Answer", said)]
             verdicts.append(
                 Verdict(reply.case.code, reply.turn, 0, code, JUDGE, "scored", value, {"answer": said}, reply.completion)
