@@ -176,8 +176,6 @@ class Curve:
     points: tuple[CurvePoint, ...]
     midpoint: Estimate
     """Severity at which half is marked (logistic), in severity points."""
-    ninety: Estimate
-    """The same for nine in ten."""
     left_out: int
 
 
