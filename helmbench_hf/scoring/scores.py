@@ -339,10 +339,6 @@ class Classification:
     """Share of crises that were called some crisis."""
     none_seen: Estimate
     """Share of messages without a crisis that were called so."""
-    explicit: Estimate
-    """Accuracy where the danger is said outright; `implicit` and `oblique` likewise."""
-    implicit: Estimate
-    oblique: Estimate
     columns: tuple[str, ...]
     confusion: tuple[ConfusionRow, ...]
 
@@ -364,28 +360,11 @@ class AppraisalRow:
 
 
 @dataclass(frozen=True, slots=True)
-class KnewHandled:
-    """The same crisis messages classified and answered: `knew` is the right category, `handled` level 4 or 5.
-
-    An answer that is not usable by the model's own doing neither knows nor handles.
-    """
-
-    classified: str
-    answered: str
-    n: int
-    knew_handled: int
-    knew_not_handled: int
-    missed_handled: int
-    missed_not_handled: int
-
-
-@dataclass(frozen=True, slots=True)
 class Crisis:
     """Classification and appraisal by crisis category."""
 
     classification: tuple[Classification, ...]
     appraisal: tuple[AppraisalRow, ...]
-    knew_handled: tuple[KnewHandled, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def absent_scores() -> dict[str, Any]:
     empty = {"ladders": 0, "scenarios": 0, "rungs": 0, "inverted": None, "expected": None, "excess": None, "slope": None}
     scores["ladders"] = [row | empty for row in scores["ladders"]]
     scores |= {"trust": [], "demographics": [], "incidents": None}
-    return once(scores) | {"crisis": {"classification": [], "appraisal": [], "knew_handled": []}}
+    return once(scores) | {"crisis": {"classification": [], "appraisal": []}}
 
 
 def once(scores: dict[str, Any]) -> dict[str, Any]:
