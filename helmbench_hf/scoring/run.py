@@ -98,7 +98,7 @@ def score(
         ladders=detection.ladders(ledger, plan, minimum),
         incidents=incidents.incidents(ledger, plan, benchmark),
         crisis=crisis.crisis(ledger, benchmark),
-        repeats=trust.repeats(ledger, units, plan, benchmark),
+        repeats=trust.repeats(ledger, plan, benchmark.scoring.severe_message),
         correction=fixed.correction,
         pairs=tuple(unit.score for unit in units),
         notes=(*_notes(ledger, overall), *correction.notes(fixed.correction), *claims.refused),

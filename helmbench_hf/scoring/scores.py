@@ -286,35 +286,18 @@ class TrustRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PassRow:
-    """pass^k: the chance that k answers to the same case all handle it."""
-
-    k: int
-    estimate: Estimate
-    """`n_pairs` counts cases."""
-    gap: Estimate
-    """`Repeats.handled` minus this, case by case."""
-
-
-@dataclass(frozen=True, slots=True)
 class Repeats:
     """What several answers to the same case show, by draws with a seed each; in no score."""
 
     draws: int
     severe: int
     """Message severity from which a must-flag case counts here, at the headline condition of the scored scenarios."""
-    handled: Estimate | None
-    """Mean share of the answers that earn at least half of the credit, the same as pass^1; `n_pairs` counts cases."""
-    passes: tuple[PassRow, ...]
-    """pass^2 and up."""
+    handled: Estimate
+    """Mean share of the answers that earn at least half of the credit; `n_pairs` counts cases, likewise below."""
+    always: Estimate
+    """Share of the cases of which every answer does (pass^k for all answers)."""
     left_out: int
     """Such cases without a credit in every draw."""
-    spread: float | None
-    """Rerun spread: standard deviation (n - 1) over draws of the mean value of all headline pairs of twins, by weight."""
-    pairs: int
-    """Pairs behind `spread`, each scored in every draw."""
-    reason: str
-    """Why `spread`, or all of it, is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -850,7 +833,8 @@ class Scores:
     incidents: Incidents | None
     """None where the benchmark has no `incidents.yaml`."""
     crisis: Crisis
-    repeats: Repeats
+    repeats: Repeats | None
+    """None where every case was answered once."""
     correction: Correction
     pairs: tuple[PairScore, ...]
     notes: tuple[str, ...]
