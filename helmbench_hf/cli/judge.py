@@ -11,7 +11,6 @@ import typer
 
 from helmbench_hf.cli.asking import judge_spec
 from helmbench_hf.cli.errors import fail
-from helmbench_hf.cli.judge_outside import check_outside
 from helmbench_hf.cli.run import child_job
 from helmbench_hf.cli.shared import (
     Answers,
@@ -63,18 +62,6 @@ def check(
             "--labels", help="Human labels that count instead of gold; CSV or JSONL: rater, reply_code, criterion, verdict."
         ),
     ] = None,
-    release: Annotated[
-        str,
-        typer.Option(
-            "--format", help="The labels are of another benchmark's replies: `healthbench`, or `columns` with --columns."
-        ),
-    ] = "",
-    columns: Annotated[
-        str,
-        typer.Option(
-            "--columns", help="rater=COLUMN,reply=..,criterion=..,verdict=..[,question=..][,context=..],PASS=WORD|WORD,FAIL=WORD"
-        ),
-    ] = "",
     run: Annotated[Path | None, typer.Option("--run", help="A run that this judge graded: gives the prevalence of use.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder of the check (default: runs/check-JUDGE).")] = None,
     content: Content = None,
@@ -89,12 +76,6 @@ def check(
     if (judge is None) == (verdicts is None):
         fail("name one judge: --judge SPEC asks it, --verdicts FILE reads what it said elsewhere")
     benchmark, wanted = benchmark_of(content), codes(criteria)
-    if release or columns:
-        if labels is None or judge is None or wanted or run is not None:
-            fail("--format reads --labels FILE and asks --judge SPEC; leave --verdicts, --criteria and --run out")
-        spec = judge_spec(judge, thinking, tensor_parallel)
-        check_outside(spec, labels, release or "columns", columns, out, benchmark, as_json=as_json)
-        return
     basis = labels_of.find_labels(benchmark, wanted, labels)
     if not basis.probes:
         left_out = ", ".join(f"{count} {why}" for why, count in basis.left_out.items())
