@@ -155,14 +155,6 @@ def _biases(found: Row) -> Iterator[str]:
         yield f"letter order: {order['flips']} of {order['n']} verdicts flip ({share}), {order['to_first']} to the first letter"
     if found["mass_mean"] is not None:
         yield f"label mass: mean {found['mass_mean']:.3f}, least {found['mass_min']:.3f}"
-    for name, what in (
-        ("long_fails", "FAIL among replies that should PASS"),
-        ("long_passes", "PASS among replies that should FAIL"),
-    ):
-        each = found[name]
-        if each["value"] is not None:
-            bounds = f"[{each['low']:+.2f}, {each['high']:+.2f}]"
-            yield f"length: {what}, longer minus shorter half: {each['value']:+.2f} {bounds}, n {each['n1']} and {each['n0']}"
     directed = found["directed"]
     if directed["n"]:
         to = f"{directed['lenient']} of them towards PASS"

@@ -561,8 +561,6 @@ class JudgePair:
     """Share of equal verdicts. None without any, likewise below."""
     kappa: float | None
     """Cohen's; None also where both judges give one and the same verdict throughout."""
-    weighted_kappa: float | None
-    """With linear weights over PASS, PARTIAL, FAIL or over the levels 5 to 1."""
 
 
 @dataclass(frozen=True, slots=True)

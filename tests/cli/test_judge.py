@@ -81,7 +81,7 @@ def test_a_judge_is_checked_and_its_file_says_who_it_was(check: Check, engine: F
         assert words in told
     found = json.loads((out / "check.json").read_text())
     row = json.loads((out / "judgments/judge-a/judge.json").read_text())
-    assert (found["format"], found["state"], found["n"], found["labels"]["basis"]) == (3, "fails", 10, "gold")
+    assert (found["format"], found["state"], found["n"], found["labels"]["basis"]) == (4, "fails", 10, "gold")
     assert [found["judge"][name] for name in ("key", "mode", "orders")] == [row[name] for name in ("key", "mode", "orders")]
     assert found["rubric"] == row["rubric"]
     states = {each["criterion"]: (each["state"], each["n"]) for each in found["criteria"] if each["n"]}

@@ -193,7 +193,7 @@ def test_fast_asks_both_orders_of_every_label_and_clean_form(folder, labels, set
     assert all(mass == pytest.approx(0.9) for each in found for mass in each.masses)
     assert {each.reply for each in found if each.said != each.right} == {"D001"}
     assert (of(found, "D001").said, of(found, "D001").clean, of(found, "D001").directed) == ("PASS", "FAIL", True)
-    assert (of(found, "D002").said, of(found, "D002").length) == ("FAIL", 0)
+    assert of(found, "D002").said == "FAIL"
     assert cost["calls"] == cost["timed_calls"] == cost["output_tokens"] == 22
     assert cost["prompt_tokens"] > 0
 

@@ -60,7 +60,7 @@ def judged_by(*names: str) -> Change:
         alpha = {"value": 0.62, "low": 0.41, "high": 0.83, "n_pairs": 40, "n_meanings": 12, "se": 0.1, "df": 11.0, "note": ""}
         pair = {"criterion": "K01", "title": "Notices", "first": names[0], "second": names[1], "n": 38}
         scores["agreement"] = {
-            "judge_pairs": [pair | {"same": 0.75, "kappa": 0.5, "weighted_kappa": None}],
+            "judge_pairs": [pair | {"same": 0.75, "kappa": 0.5}],
             "panel": [{"criterion": "K01", "title": "Notices", "verdicts": 78, "alpha": alpha}],
         }
 
@@ -120,7 +120,7 @@ def failed_by_one_judge(scores: dict[str, Any]) -> None:
         (claim(passes=["K01", "K04"], basis="human"), "demo-judge: claim-ready on 2 criteria. Not checked: "),
         (claim(passes=["K01"]), "demo-judge: passes on gold, not human, on 1 criterion."),
         (judged_by("one", "two"), "Panel majority: the verdict of more than half of the judges counts, else the median."),
-        (judged_by("one", "two"), "Notices K01all 2400.62 0.41 to 0.83––– one, two38–75%0.50–"),
+        (judged_by("one", "two"), "Notices K01all 2400.62 0.41 to 0.83–– one, two38–75%0.50"),
         (judged_by("one", "two"), "judge: one, two, panel majority; judge not validated."),
         (lambda s: s["quality"][0].update(withheld=0, withheld_severe=0), "Composite (slice"),
         (
