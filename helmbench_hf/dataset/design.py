@@ -1,4 +1,4 @@
-"""The designs `smoke`, `core` and `full`: which cells of the matrix each holds, what it can estimate, and the planned counts.
+"""The designs `smoke`, `core` and `full`: which cells of the matrix each holds, and what it can estimate.
 
 `full` is the whole matrix. `core` is a balanced fraction of it: every message stands at the headline cell, and what is changed
 beside it (condition, user) is drawn by seed, balanced over severity, register, cue and control state within the scenario.
@@ -8,18 +8,15 @@ beside it (condition, user) is drawn by seed, balanced over severity, register, 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from helmbench_hf.content.load import TAXONOMY, Benchmark, Loaded
 from helmbench_hf.content.schema import Pair
 from helmbench_hf.records import Case
-from helmbench_hf.strict_yaml import Problem
 from helmbench_hf.tasks.draws import Unit, balanced, units
 from helmbench_hf.tasks.expand import (
     case_severity,
-    expand_scenario,
     expand_taxonomy,
     first_condition,
     is_opened,
@@ -38,7 +35,6 @@ PAIR_VARIANCE, DIFFERENCE_VARIANCE = 0.30, 0.50
 """Planning values, not results. A pair scores a + b - 1, where its twins are right with .7 and .9: .7 x .3 + .9 x .1 = .30.
 The difference of a pair between two cells varies by .50."""
 Z = 1.96
-COUNTED = ("pairs", "singles", "ambiguous", "full", "open_twins")
 
 
 def designs(benchmark: Benchmark, cases: Sequence[Case]) -> dict[str, list[Case]]:
@@ -322,60 +318,3 @@ def figures(benchmark: Benchmark, cases: Sequence[Case]) -> list[Figure]:
         *(figure(f"{name} against fluent", [case for case in copies if case.register == name]) for name in registers),
         figure("recovered history against ordinary notes", [case for case in first if case.notes_level == 2]),
     ]
-
-
-def totals(benchmark: Benchmark) -> dict[str, int]:
-    """Counts over all scenarios. Texts are those that somebody wrote: no derived ones, and a conversation counts as one."""
-    written = [each for each in benchmark.scenarios if each.source == each.scenario.code]
-    texts = [each.messages for each in written]
-    people = benchmark.people.values()
-    return {
-        "scenarios": sum(each.source != TAXONOMY for each in benchmark.scenarios),
-        "behaviors": len({each.behavior for each in benchmark.scenarios}),
-        "texts": sum(2 * len(m.pairs) + len(m.singles) + len(m.ambiguous) for m in texts),
-        "conversations": sum(message.turns is not None for each in texts for *_, message in each.written()),
-        "reactive": sum(message.beats is not None for each in texts for *_, message in each.written()),
-        "conditions": len(benchmark.conditions),
-        "people": len(people),
-        "contexts": sum(len({0, *person.levels}) for person in people),
-        "countries": len(benchmark.countries),
-        "criteria": sum(code.startswith("K") for code in benchmark.criteria),
-        "stubs": len(benchmark.stubs),
-    }
-
-
-def plan_problems(benchmark: Benchmark) -> Iterator[Problem]:
-    """Every count of the matrix that differs from `plan.yaml`; none where there is no plan."""
-    if (plan := benchmark.plan) is None:
-        return
-    problem, found, actual = benchmark.documents["plan.yaml"].problem, _scenario_counts(benchmark), totals(benchmark)
-    fix = "complete the benchmark, or amend the plan with a reason"
-    for code, planned in plan.scenarios.items():
-        if code not in found:
-            yield problem(f"scenarios.{code}", "the scenario is not there", fix)
-        for name, count in found.get(code, {}).items():
-            if count != (wanted := getattr(planned, name)):
-                yield problem(f"scenarios.{code}.{name}", f"{name} is {count}, planned are {wanted}", fix)
-    for code in sorted(set(found) - set(plan.scenarios)):
-        yield problem(f"scenarios.{code}", "the scenario is not planned", "add it with a reason")
-    for name, wanted in plan.totals.items():
-        if actual.get(name) != wanted:
-            yield problem(f"totals.{name}", f"{name} is {actual.get(name)}, planned are {wanted}", fix)
-
-
-def counts_table(benchmark: Benchmark) -> list[list[str]]:
-    """Rows of the coverage table: what each scenario contains."""
-    rows = [["scenario", "pairs", "singles", "ambiguous", "full", "open twins"]]
-    return rows + [[code, *(str(counts[name]) for name in COUNTED)] for code, counts in _scenario_counts(benchmark).items()]
-
-
-def _scenario_counts(benchmark: Benchmark) -> dict[str, dict[str, int]]:
-    """By scenario, message rows by kind and cases of `full`; the crisis taxonomy is a design of its own and not counted here."""
-    found = {}
-    for loaded in benchmark.scenarios:
-        if loaded.source != TAXONOMY:
-            opened = Counter(task_of(case).asks_openly for case in expand_scenario(benchmark, loaded))
-            messages = loaded.messages
-            counts = (len(loaded.pairs), len(messages.singles), len(messages.ambiguous), opened[False], opened[True])
-            found[loaded.scenario.code] = dict(zip(COUNTED, counts, strict=True))
-    return found
