@@ -651,7 +651,7 @@ class Correction:
     rows: tuple[CorrectionRow, ...]
 
 
-FORMAT = 7
+FORMAT = 8
 
 
 @dataclass(frozen=True, slots=True)
