@@ -42,7 +42,7 @@ def row(**changes: Any) -> dict[str, Any]:
 
 def made(fail: bool = False, basis: Any = "gold", judge: dict[str, Any] | None = None, rubric: Any = None) -> dict[str, Any]:
     """A check of 60 good and 60 bad replies under K01; `fail`: the judge says PASS to all."""
-    said = [CheckedLabel(f"R{n}", "K01", right, "PASS" if fail else right, n) for n in range(60) for right in ("PASS", "FAIL")]
+    said = [CheckedLabel(f"R{n}", "K01", right, "PASS" if fail else right) for n in range(60) for right in ("PASS", "FAIL")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(claims, "calibration", lambda _: Part("none", ""))
         patch.setattr(claims.rubric, "identity", lambda _: rubric or RUBRIC)
