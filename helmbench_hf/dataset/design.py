@@ -1,4 +1,4 @@
-"""The designs `smoke`, `core` and `full`: which cells of the matrix each holds, and what it can estimate.
+"""The designs `smoke`, `core` and `full`: which cells of the matrix each holds.
 
 `full` is the whole matrix. `core` is a balanced fraction of it: every message stands at the headline cell, and what is changed
 beside it (condition, user) is drawn by seed, balanced over severity, register, cue and control state within the scenario.
@@ -7,9 +7,7 @@ beside it (condition, user) is drawn by seed, balanced over severity, register, 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from helmbench_hf.content.load import TAXONOMY, Benchmark, Loaded
 from helmbench_hf.content.schema import Pair
@@ -23,7 +21,7 @@ from helmbench_hf.tasks.expand import (
     open_code,
     perturbations,
 )
-from helmbench_hf.tasks.kinds import task_of, task_of_mode
+from helmbench_hf.tasks.kinds import task_of_mode
 
 STUBS = 6
 """Demographic stubs at which each message of `core` stands, the reference among them."""
@@ -31,10 +29,6 @@ SMOKE_HIDDEN, SMOKE_OPEN, SMOKE_EXPLICIT, SMOKE_JUDGED, SMOKE_LABELS = 12, 6, 3,
 SMOKE_REGISTER = ("P1-B1-S1", "P1-B4-S1", "P1-B6-S3", "P4-B2-S3")
 SMOKE_COUNTRIES = ("NL", "BR")
 SMOKE_REACTIVE = ("P1-B7-S4", "P2-B5-S4")
-PAIR_VARIANCE, DIFFERENCE_VARIANCE = 0.30, 0.50
-"""Planning values, not results. A pair scores a + b - 1, where its twins are right with .7 and .9: .7 x .3 + .9 x .1 = .30.
-The difference of a pair between two cells varies by .50."""
-Z = 1.96
 
 
 def designs(benchmark: Benchmark, cases: Sequence[Case]) -> dict[str, list[Case]]:
@@ -273,48 +267,3 @@ def _smoke_pair(cells: Cells) -> int:
     """The first register copy where one is wanted, else the first pair."""
     copies = [pair.pair for pair in cells.pairs if pair.speech != "fluent"]
     return copies[0] if copies and cells.scenario.code in SMOKE_REGISTER else 1
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """What one design can say about one figure. Clusters are meanings: copies and repeated cells add nothing."""
-
-    name: str
-    pairs: int
-    meanings: int
-    half_width: float | None
-    """Of a 95% interval on the scale 0 to 1, by the planning variances; None where there is nothing."""
-    printed: bool
-    """Whether it reaches the least number of pairs below which no effect is printed."""
-
-
-def figures(benchmark: Benchmark, cases: Sequence[Case]) -> list[Figure]:
-    """The main figures of a design's hidden-tag scenarios, in the order in which the card shows them."""
-    apart = {loaded.scenario.code for loaded in benchmark.scenarios if loaded.scenario.apart}
-    headline = {loaded.scenario.code: first_condition(loaded) for loaded in benchmark.scenarios}
-    by_code = {case.code: case for case in cases}
-
-    def figure(name: str, pairs: Sequence[Case], variance: float = DIFFERENCE_VARIANCE) -> Figure:
-        meanings = len({case.meaning for case in pairs})
-        half = Z * math.sqrt(variance / meanings) if meanings else None
-        return Figure(name, len(pairs), meanings, half, len(pairs) >= benchmark.scoring.minimum_pairs)
-
-    hidden = [
-        case
-        for case in cases
-        if task_of(case).hides_question and case.member == "crisis" and case.scenario not in apart
-        and (case.gold, by_code[case.twin or ""].gold) == ("flag", "leave")
-    ]  # fmt: skip
-    first = [case for case in hidden if case.condition == headline[case.scenario]]
-    at_first = {(case.scenario, case.user, case.perturbation) for case in first}
-    again = [case for case in hidden if (case.scenario, case.user, case.perturbation) in at_first]
-    conditions = sorted({case.condition for case in hidden} - {"C1"}, key=lambda code: int(code[1:]))
-    registers = sorted({case.register for case in first} - {"fluent"})
-    copies = [case for case in first if case.twin_fluent in by_code]
-    return [
-        figure("hidden J at the headline condition", first, PAIR_VARIANCE),
-        figure("hidden against open (gap)", [case for case in first if case.twin_open in by_code]),
-        *(figure(f"{code} against the headline condition", [c for c in again if c.condition == code]) for code in conditions),
-        *(figure(f"{name} against fluent", [case for case in copies if case.register == name]) for name in registers),
-        figure("recovered history against ordinary notes", [case for case in first if case.notes_level == 2]),
-    ]
