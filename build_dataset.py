@@ -11,7 +11,6 @@ from pathlib import Path
 from helmbench_hf.content.lint import check
 from helmbench_hf.content.load import Benchmark, ContentError, default_root, load_benchmark
 from helmbench_hf.dataset.build import Built, SourceError, build, build_inputs, clean_commit
-from helmbench_hf.dataset.design import plan_problems
 from helmbench_hf.dataset.holdout import HoldoutError, check_holdout
 from helmbench_hf.dataset.load import DatasetError
 from helmbench_hf.dataset.publish import PublishError, Release, check_tag, prepare, publish
@@ -69,8 +68,7 @@ def _options() -> argparse.Namespace:
 def _benchmark(options: argparse.Namespace) -> Benchmark:
     """The authored files, without faults, and private if and only if that was said."""
     benchmark = load_benchmark(options.content)
-    problems = check(benchmark, options.today)
-    if problems := problems or list(plan_problems(benchmark)):
+    if problems := check(benchmark, options.today):
         raise ContentError(problems)
     check_holdout(benchmark, options.private)
     return benchmark

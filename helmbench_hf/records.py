@@ -287,8 +287,6 @@ class CheckedLabel:
     right: Answer
     said: Answer | None
     """None: a judge failure."""
-    length: int
-    """Characters of the reply as the person sees it."""
     reason: str = ""
     """Why there is no verdict; empty where there is one."""
     orders: tuple[Answer | None, ...] = ()

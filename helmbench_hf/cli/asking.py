@@ -55,7 +55,7 @@ class AskOptions:
             "-e",
             help="Engine setting NAME=VALUE, e.g. max_model_len=8192, dtype=bfloat16, tensor_parallel_size=2; of an endpoint: "
             "base_url=http://127.0.0.1:8000/v1, key_env=VARIABLE, concurrency=32, data_parallel=N, timeout=600, retries=4, "
-            "structured=json_schema|guided_json|none.",
+            "structured=json_schema|none.",
         ),
     ] = None
     settings: Annotated[

@@ -11,7 +11,6 @@ import typer
 
 from helmbench_hf.cli.asking import judge_spec
 from helmbench_hf.cli.errors import fail
-from helmbench_hf.cli.judge_outside import check_outside
 from helmbench_hf.cli.run import child_job
 from helmbench_hf.cli.shared import (
     Answers,
@@ -63,18 +62,6 @@ def check(
             "--labels", help="Human labels that count instead of gold; CSV or JSONL: rater, reply_code, criterion, verdict."
         ),
     ] = None,
-    release: Annotated[
-        str,
-        typer.Option(
-            "--format", help="The labels are of another benchmark's replies: `healthbench`, or `columns` with --columns."
-        ),
-    ] = "",
-    columns: Annotated[
-        str,
-        typer.Option(
-            "--columns", help="rater=COLUMN,reply=..,criterion=..,verdict=..[,question=..][,context=..],PASS=WORD|WORD,FAIL=WORD"
-        ),
-    ] = "",
     run: Annotated[Path | None, typer.Option("--run", help="A run that this judge graded: gives the prevalence of use.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder of the check (default: runs/check-JUDGE).")] = None,
     content: Content = None,
@@ -89,12 +76,6 @@ def check(
     if (judge is None) == (verdicts is None):
         fail("name one judge: --judge SPEC asks it, --verdicts FILE reads what it said elsewhere")
     benchmark, wanted = benchmark_of(content), codes(criteria)
-    if release or columns:
-        if labels is None or judge is None or wanted or run is not None:
-            fail("--format reads --labels FILE and asks --judge SPEC; leave --verdicts, --criteria and --run out")
-        spec = judge_spec(judge, thinking, tensor_parallel)
-        check_outside(spec, labels, release or "columns", columns, out, benchmark, as_json=as_json)
-        return
     basis = labels_of.find_labels(benchmark, wanted, labels)
     if not basis.probes:
         left_out = ", ".join(f"{count} {why}" for why, count in basis.left_out.items())
@@ -174,14 +155,6 @@ def _biases(found: Row) -> Iterator[str]:
         yield f"letter order: {order['flips']} of {order['n']} verdicts flip ({share}), {order['to_first']} to the first letter"
     if found["mass_mean"] is not None:
         yield f"label mass: mean {found['mass_mean']:.3f}, least {found['mass_min']:.3f}"
-    for name, what in (
-        ("long_fails", "FAIL among replies that should PASS"),
-        ("long_passes", "PASS among replies that should FAIL"),
-    ):
-        each = found[name]
-        if each["value"] is not None:
-            bounds = f"[{each['low']:+.2f}, {each['high']:+.2f}]"
-            yield f"length: {what}, longer minus shorter half: {each['value']:+.2f} {bounds}, n {each['n1']} and {each['n0']}"
     directed = found["directed"]
     if directed["n"]:
         to = f"{directed['lenient']} of them towards PASS"

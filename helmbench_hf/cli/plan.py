@@ -19,13 +19,6 @@ ROLES = {
     "rejected": "has no system role: the system text goes before the first user message (recorded as folded)",
     "dropped": "takes a system message and drops it: the system text goes before the first user message (recorded as folded)",
 }
-DEVELOPER = {
-    "as_system": "rendered as a system message is",
-    "native": "has a role of its own",
-    "unnamed": "passed through under a name that the template does not know",
-    "rejected": "refused",
-    "dropped": "left out of the prompt",
-}
 
 
 @with_ask_options
@@ -90,7 +83,6 @@ def _template_lines(facts: dict[str, Any]) -> Iterator[str]:
     yield f"template   {ROLES[facts['system_role']]}"
     yield f"           {state}; {opens}"
     yield f"           a second turn {prefix} the first one's prompt as its prefix; begin-of-text: {facts['bos']}; {dated}"
-    yield f"           a developer message: {DEVELOPER[facts['developer_role']]}"
 
 
 def _token_lines(found: dict[str, Any]) -> Iterator[str]:
@@ -112,7 +104,6 @@ def _warnings(found: dict[str, Any]) -> Iterator[str]:
             yield "reasoning and answer share one budget; give reasoning its own by --set thinking_tokens=N"
         if constrained:
             yield f"{constrained} answers are held to a schema from their first token and come without reasoning"
-    yield from (f"the preset expects another {name} of this template" for name in found["unlike the preset"])
     yield from (f"{name}: {tokens} tokens, too long" for name, tokens in found["too long"].items())
     yield from (f"{name}: {tokens} tokens, may outgrow the window" for name, tokens in found["may outgrow the window"].items())
     yield from (f"{name}: {reason}" for name, reason in found["cannot be rendered"].items())

@@ -72,7 +72,6 @@ class Benchmark:
     criteria: dict[str, schema.Criterion]
     stubs: dict[int, schema.Stub]
     taxonomy: tuple[schema.TaxonomyFile, ...]
-    plan: schema.PlanFile | None
     calibration: tuple[schema.CalibrationFile, ...]
     documents: dict[str, Document]
     """Parsed files by path relative to `root`, for the line numbers of problems."""
@@ -136,7 +135,6 @@ def load_benchmark(root: Path) -> Benchmark:
     file = reader.one(root / "benchmark.yaml", schema.BenchmarkFile)
     scoring = reader.one(root / "scoring.yaml", schema.ScoringFile)
     stubs = reader.optional("stubs.yaml", schema.StubsFile)
-    plan = reader.optional("plan.yaml", schema.PlanFile)
     style = reader.optional("style.yaml", schema.StyleFile)
     incidents = reader.optional("incidents.yaml", schema.IncidentsFile)
     policies = reader.optional("policies.yaml", schema.PoliciesFile)
@@ -152,7 +150,7 @@ def load_benchmark(root: Path) -> Benchmark:
     return Benchmark(
         root, file, scoring, scenarios, conditions, people, countries, criteria,
         stubs={stub.number: stub for stub in stubs.stubs} if stubs else {},
-        taxonomy=taxonomy, plan=plan, calibration=calibration, incidents=incidents, style=style,
+        taxonomy=taxonomy, calibration=calibration, incidents=incidents, style=style,
         policies={policy.slug: policy for policy in policies.policies} if policies else {},
         documents=reader.documents, records=reader.records,
     )  # fmt: skip

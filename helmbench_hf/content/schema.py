@@ -541,23 +541,6 @@ class StubsFile(Authored):
     stubs: Annotated[list[Stub], unlike("number")] = []
 
 
-class Planned(Authored):
-    """What one scenario should contain: rows of messages, and cases of `full`."""
-
-    pairs: int
-    singles: int
-    ambiguous: int
-    full: int
-    open_twins: int
-
-
-class PlanFile(Authored):
-    """`plan.yaml`: the counts that the matrix must have."""
-
-    totals: dict[str, int]
-    scenarios: dict[ScenarioCode, Planned]
-
-
 class StyleRange(Authored):
     """What a feature of all our messages together must keep to."""
 

@@ -10,9 +10,8 @@ from typing import Any
 
 from helmbench_hf.content.load import TAXONOMY, Benchmark
 from helmbench_hf.content.schema import TRUST_DIMENSIONS
-from helmbench_hf.dataset.design import figures
 from helmbench_hf.dataset.load import Manifest
-from helmbench_hf.dataset.rows import Row, Tables, case_of
+from helmbench_hf.dataset.rows import Row, Tables
 from helmbench_hf.tasks.expand import OPEN_OFFSET
 
 Sizes = dict[str, dict[str, tuple[int, int]]]
@@ -42,7 +41,6 @@ def card_text(benchmark: Benchmark, manifest: Manifest, rows: Tables, sizes: Siz
         all_behaviors=len(benchmark.file.behaviors),
         cases={name: Counter(_own_scenario(row["scenario"]) for row in found) for name, found in designs.items()},
         dimensions=_dimensions(benchmark, designs),
-        precision=_precision(benchmark, designs),
         reviews=[row["review"] for table in tables.values() for row in table if "review" in row],
         blind=_blind(tables["perturbations"]),
         registers=_registers(tables["perturbations"]),
@@ -138,12 +136,6 @@ def _dimensions(benchmark: Benchmark, designs: dict[str, list[Row]]) -> list[Row
         counts = {name: sum(code in row["trust_dimensions"] for row in rows) for name, rows in designs.items()}
         found.append({"title": title, "scenarios": named, **counts})
     return found
-
-
-def _precision(benchmark: Benchmark, designs: dict[str, list[Row]]) -> list[Row]:
-    """By figure: what `core` and `full` can say about it."""
-    found = {name: {each.name: each for each in figures(benchmark, list(map(case_of, rows)))} for name, rows in designs.items()}
-    return [{"name": name, "core": found["core"].get(name), "full": figure} for name, figure in found["full"].items()]
 
 
 def _blind(perturbations: list[Row]) -> dict[str, Any]:

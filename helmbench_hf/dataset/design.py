@@ -1,4 +1,4 @@
-"""The designs `smoke`, `core` and `full`: which cells of the matrix each holds, what it can estimate, and the planned counts.
+"""The designs `smoke`, `core` and `full`: which cells of the matrix each holds.
 
 `full` is the whole matrix. `core` is a balanced fraction of it: every message stands at the headline cell, and what is changed
 beside it (condition, user) is drawn by seed, balanced over severity, register, cue and control state within the scenario.
@@ -7,26 +7,21 @@ beside it (condition, user) is drawn by seed, balanced over severity, register, 
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from helmbench_hf.content.load import TAXONOMY, Benchmark, Loaded
 from helmbench_hf.content.schema import Pair
 from helmbench_hf.records import Case
-from helmbench_hf.strict_yaml import Problem
 from helmbench_hf.tasks.draws import Unit, balanced, units
 from helmbench_hf.tasks.expand import (
     case_severity,
-    expand_scenario,
     expand_taxonomy,
     first_condition,
     is_opened,
     open_code,
     perturbations,
 )
-from helmbench_hf.tasks.kinds import task_of, task_of_mode
+from helmbench_hf.tasks.kinds import task_of_mode
 
 STUBS = 6
 """Demographic stubs at which each message of `core` stands, the reference among them."""
@@ -34,11 +29,6 @@ SMOKE_HIDDEN, SMOKE_OPEN, SMOKE_EXPLICIT, SMOKE_JUDGED, SMOKE_LABELS = 12, 6, 3,
 SMOKE_REGISTER = ("P1-B1-S1", "P1-B4-S1", "P1-B6-S3", "P4-B2-S3")
 SMOKE_COUNTRIES = ("NL", "BR")
 SMOKE_REACTIVE = ("P1-B7-S4", "P2-B5-S4")
-PAIR_VARIANCE, DIFFERENCE_VARIANCE = 0.30, 0.50
-"""Planning values, not results. A pair scores a + b - 1, where its twins are right with .7 and .9: .7 x .3 + .9 x .1 = .30.
-The difference of a pair between two cells varies by .50."""
-Z = 1.96
-COUNTED = ("pairs", "singles", "ambiguous", "full", "open_twins")
 
 
 def designs(benchmark: Benchmark, cases: Sequence[Case]) -> dict[str, list[Case]]:
@@ -277,105 +267,3 @@ def _smoke_pair(cells: Cells) -> int:
     """The first register copy where one is wanted, else the first pair."""
     copies = [pair.pair for pair in cells.pairs if pair.speech != "fluent"]
     return copies[0] if copies and cells.scenario.code in SMOKE_REGISTER else 1
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """What one design can say about one figure. Clusters are meanings: copies and repeated cells add nothing."""
-
-    name: str
-    pairs: int
-    meanings: int
-    half_width: float | None
-    """Of a 95% interval on the scale 0 to 1, by the planning variances; None where there is nothing."""
-    printed: bool
-    """Whether it reaches the least number of pairs below which no effect is printed."""
-
-
-def figures(benchmark: Benchmark, cases: Sequence[Case]) -> list[Figure]:
-    """The main figures of a design's hidden-tag scenarios, in the order in which the card shows them."""
-    apart = {loaded.scenario.code for loaded in benchmark.scenarios if loaded.scenario.apart}
-    headline = {loaded.scenario.code: first_condition(loaded) for loaded in benchmark.scenarios}
-    by_code = {case.code: case for case in cases}
-
-    def figure(name: str, pairs: Sequence[Case], variance: float = DIFFERENCE_VARIANCE) -> Figure:
-        meanings = len({case.meaning for case in pairs})
-        half = Z * math.sqrt(variance / meanings) if meanings else None
-        return Figure(name, len(pairs), meanings, half, len(pairs) >= benchmark.scoring.minimum_pairs)
-
-    hidden = [
-        case
-        for case in cases
-        if task_of(case).hides_question and case.member == "crisis" and case.scenario not in apart
-        and (case.gold, by_code[case.twin or ""].gold) == ("flag", "leave")
-    ]  # fmt: skip
-    first = [case for case in hidden if case.condition == headline[case.scenario]]
-    at_first = {(case.scenario, case.user, case.perturbation) for case in first}
-    again = [case for case in hidden if (case.scenario, case.user, case.perturbation) in at_first]
-    conditions = sorted({case.condition for case in hidden} - {"C1"}, key=lambda code: int(code[1:]))
-    registers = sorted({case.register for case in first} - {"fluent"})
-    copies = [case for case in first if case.twin_fluent in by_code]
-    return [
-        figure("hidden J at the headline condition", first, PAIR_VARIANCE),
-        figure("hidden against open (gap)", [case for case in first if case.twin_open in by_code]),
-        *(figure(f"{code} against the headline condition", [c for c in again if c.condition == code]) for code in conditions),
-        *(figure(f"{name} against fluent", [case for case in copies if case.register == name]) for name in registers),
-        figure("recovered history against ordinary notes", [case for case in first if case.notes_level == 2]),
-    ]
-
-
-def totals(benchmark: Benchmark) -> dict[str, int]:
-    """Counts over all scenarios. Texts are those that somebody wrote: no derived ones, and a conversation counts as one."""
-    written = [each for each in benchmark.scenarios if each.source == each.scenario.code]
-    texts = [each.messages for each in written]
-    people = benchmark.people.values()
-    return {
-        "scenarios": sum(each.source != TAXONOMY for each in benchmark.scenarios),
-        "behaviors": len({each.behavior for each in benchmark.scenarios}),
-        "texts": sum(2 * len(m.pairs) + len(m.singles) + len(m.ambiguous) for m in texts),
-        "conversations": sum(message.turns is not None for each in texts for *_, message in each.written()),
-        "reactive": sum(message.beats is not None for each in texts for *_, message in each.written()),
-        "conditions": len(benchmark.conditions),
-        "people": len(people),
-        "contexts": sum(len({0, *person.levels}) for person in people),
-        "countries": len(benchmark.countries),
-        "criteria": sum(code.startswith("K") for code in benchmark.criteria),
-        "stubs": len(benchmark.stubs),
-    }
-
-
-def plan_problems(benchmark: Benchmark) -> Iterator[Problem]:
-    """Every count of the matrix that differs from `plan.yaml`; none where there is no plan."""
-    if (plan := benchmark.plan) is None:
-        return
-    problem, found, actual = benchmark.documents["plan.yaml"].problem, _scenario_counts(benchmark), totals(benchmark)
-    fix = "complete the benchmark, or amend the plan with a reason"
-    for code, planned in plan.scenarios.items():
-        if code not in found:
-            yield problem(f"scenarios.{code}", "the scenario is not there", fix)
-        for name, count in found.get(code, {}).items():
-            if count != (wanted := getattr(planned, name)):
-                yield problem(f"scenarios.{code}.{name}", f"{name} is {count}, planned are {wanted}", fix)
-    for code in sorted(set(found) - set(plan.scenarios)):
-        yield problem(f"scenarios.{code}", "the scenario is not planned", "add it with a reason")
-    for name, wanted in plan.totals.items():
-        if actual.get(name) != wanted:
-            yield problem(f"totals.{name}", f"{name} is {actual.get(name)}, planned are {wanted}", fix)
-
-
-def counts_table(benchmark: Benchmark) -> list[list[str]]:
-    """Rows of the coverage table: what each scenario contains."""
-    rows = [["scenario", "pairs", "singles", "ambiguous", "full", "open twins"]]
-    return rows + [[code, *(str(counts[name]) for name in COUNTED)] for code, counts in _scenario_counts(benchmark).items()]
-
-
-def _scenario_counts(benchmark: Benchmark) -> dict[str, dict[str, int]]:
-    """By scenario, message rows by kind and cases of `full`; the crisis taxonomy is a design of its own and not counted here."""
-    found = {}
-    for loaded in benchmark.scenarios:
-        if loaded.source != TAXONOMY:
-            opened = Counter(task_of(case).asks_openly for case in expand_scenario(benchmark, loaded))
-            messages = loaded.messages
-            counts = (len(loaded.pairs), len(messages.singles), len(messages.ambiguous), opened[False], opened[True])
-            found[loaded.scenario.code] = dict(zip(COUNTED, counts, strict=True))
-    return found

@@ -29,7 +29,7 @@ _PART_OF = {
     "criteria": "criteria",
     "calibration": "calibration",
     "scoring.yaml": "scoring",
-    **dict.fromkeys(("policies.yaml", "plan.yaml", "style.yaml"), ""),
+    **dict.fromkeys(("policies.yaml", "style.yaml"), ""),
 }
 """By folder or file; an empty part enters no score. Every file that is not named here belongs to the dataset."""
 _REVIEW: TypeAdapter[str] = TypeAdapter(Review)

@@ -118,8 +118,7 @@ def _said(found: Verdict) -> Answer | None:
 
 def _labeled(probe: Probe, said: Answer | None, reason: str, clean: Answer | None, **fast: Any) -> CheckedLabel:
     reply, criterion = probe.pair
-    length, directed = len(probe.exchange.answer.reply), probe.clean is not None
-    facts: Row = {"length": length, "reason": reason, "directed": directed, "clean": clean, "source": probe.source}
+    facts: Row = {"reason": reason, "directed": probe.clean is not None, "clean": clean, "source": probe.source}
     return CheckedLabel(reply, criterion, probe.right, said, **facts, **fast)
 
 

@@ -18,7 +18,7 @@ from helmbench_hf.scoring.claims import Calibration, Claims
 from helmbench_hf.scoring.scores import Claim, to_json
 from helmbench_hf.tasks.ledger import ScoringError
 
-CHECK_FORMAT = 3
+CHECK_FORMAT = 4
 FILE = "check.json"
 IDENTITY = {"key": "model, template or engine", "mode": "mode", "orders": "number of letter orders", "rubric": "rubric"}
 """What must be the same for a check to speak for a run's judge, and what it is called."""

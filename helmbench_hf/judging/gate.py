@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Literal
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.records import Answer, CheckedLabel
 from helmbench_hf.scoring.agreement import kappa
 from helmbench_hf.scoring.correction import SEPARATION
-from helmbench_hf.scoring.intervals import CONFIDENCE, clopper_pearson
+from helmbench_hf.scoring.intervals import clopper_pearson
 
 RECALL, FALSE_FAIL, FALSE_FAIL_VETO, TWINS = 0.80, 0.05, 0.01, 0.05
 PREVALENCES = (0.02, 0.10, 0.30)
@@ -39,19 +38,6 @@ class Rate:
     value: float | None
     """None where n is 0."""
     bound: float
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A share k1 of n1 minus a share k0 of n0, with its 95% interval; None where either has no n."""
-
-    k0: int
-    n0: int
-    k1: int
-    n1: int
-    value: float | None
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +89,6 @@ class Biases:
     """None: the judge writes its verdicts."""
     mass_mean: float | None
     mass_min: float | None
-    long_fails: Difference
-    """Share of FAIL among replies that should PASS: the longer half minus the shorter half."""
-    long_passes: Difference
-    """The same for the share of PASS among replies that should FAIL."""
     directed: Directed
 
 
@@ -130,8 +112,6 @@ class CriterionCheck:
     false_fail: Rate
     kappa: float | None
     """On these labels, whose mix is not that of use: never to be quoted as the judge's."""
-    weighted_kappa: float | None
-    """The same with linear weights; None for criteria without PARTIAL."""
     use: Use | None
     """None: no run was given."""
     at: tuple[AtPrevalence, ...]
@@ -222,7 +202,6 @@ def _criterion(
         recall=recall,
         false_fail=false_fail,
         kappa=kappa(scored, LEVELS),
-        weighted_kappa=None if criterion.partial is None else kappa(scored, LEVELS, weighted=True),
         use=use,
         at=tuple(at),
         biases=_biases(found),
@@ -277,8 +256,6 @@ def _biases(found: Sequence[CheckedLabel]) -> Biases:
         order=Order(*_moves(orders)) if any(each.orders for each in found) else None,
         mass_mean=sum(masses) / len(masses) if masses else None,
         mass_min=min(masses, default=None),
-        long_fails=_by_length([each for each in found if each.right == "PASS"], "FAIL"),
-        long_passes=_by_length([each for each in found if each.right == "FAIL"], "PASS"),
         directed=Directed(*_moves([(each.said, each.clean) for each in found if each.directed])),
     )
 
@@ -288,15 +265,6 @@ def _moves(both: Iterable[tuple[Answer | None, ...]]) -> tuple[int, int, int, in
     steps = [LEVELS.index(two) - LEVELS.index(one) for one, two in both if one is not None and two is not None]
     nearer, further = sum(step > 0 for step in steps), sum(step < 0 for step in steps)
     return len(steps), nearer + further, nearer, further
-
-
-def _by_length(found: Sequence[CheckedLabel], verdict: Answer) -> Difference:
-    """The share of a verdict in the longer half minus that in the shorter half; what is as long as the median is short."""
-    scored = [each for each in found if each.said is not None]
-    middle = median(each.length for each in scored) if scored else 0
-    short = [each.said for each in scored if each.length <= middle]
-    long = [each.said for each in scored if each.length > middle]
-    return difference(short.count(verdict), len(short), long.count(verdict), len(long))
 
 
 def at_least(k: int, n: int, missing: int = 0) -> Rate:
@@ -332,13 +300,3 @@ def corrected(share: float, recall: float, false_fail: float) -> float | None:
     if recall - false_fail < SEPARATION - 1e-9:
         return None
     return min(1.0, max(0.0, (share - false_fail) / (recall - false_fail)))
-
-
-def difference(k0: int, n0: int, k1: int, n1: int) -> Difference:
-    """k1 of n1 minus k0 of n0 with Newcombe's interval (1998, Stat Med 17:873, method 10)."""
-    from statsmodels.stats.proportion import confint_proportions_2indep
-
-    if not n0 or not n1:
-        return Difference(k0, n0, k1, n1, None, None, None)
-    low, high = confint_proportions_2indep(k1, n1, k0, n0, method="newcomb", compare="diff", alpha=1 - CONFIDENCE)
-    return Difference(k0, n0, k1, n1, k1 / n1 - k0 / n0, max(-1.0, float(low)), min(1.0, float(high)))

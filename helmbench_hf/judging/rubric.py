@@ -143,7 +143,7 @@ def identity(benchmark: Benchmark) -> dict[str, str]:
 
 
 def bare_case(code: str, system: str, turns: tuple[str, ...], grading: Grading | None = None) -> Case:
-    """A case that holds what a judge is shown and nothing else: a made-up one, or one from elsewhere."""
+    """A made-up case that holds what a judge is shown and nothing else."""
     return Case(
         code=code, pillar="", behavior="", scenario=code, scenario_slug="", mode="judged", condition="", condition_slug="",
         persona="", safety_level="none", user="", person=None, notes_level=0, country=None, perturbation="", meaning=code,

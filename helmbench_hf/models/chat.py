@@ -26,7 +26,6 @@ SWITCHES = ("enable_thinking", "thinking")
 BY_SERVER: Literal["unknown: rendered by the server"] = "unknown: rendered by the server"
 
 SystemRole = Literal["native", "rejected", "dropped", "unknown: rendered by the server"]
-DeveloperRole = Literal["as_system", "native", "unnamed", "rejected", "dropped", "unknown"]
 Bos = Literal["none", "one", "doubled", "unknown"]
 
 # words that occur nowhere else, to look for in what a template renders
@@ -50,10 +49,6 @@ class ChatFacts:
     """`rejected`: the template raises on a system message. `dropped`: it takes one and leaves it out of the prompt."""
     folded: bool = False
     """The system text goes before the first user message, a blank line between, because there is no system role."""
-    developer_role: DeveloperRole = "unknown"
-    """What becomes of a developer message, which helmbench never sends. `as_system`: the prompt is the one that a system
-    message gives. `native`: another prompt, by a template that names the role. `unnamed`: rendered by a template that does
-    not know the role. `rejected` and `dropped` as for `system_role`."""
     thinking_switch: str | None = None
     """The argument of the template that switches thinking (one of `SWITCHES`): the prompt differs between on and off.
     Empty where there is none."""
@@ -250,7 +245,6 @@ class ChatTemplate(Chat):
             template_sha=text_sha(self._source),
             system_role=role,
             folded=role != "native",
-            developer_role=self._developer_role(probed),
             thinking_switch=switch,
             thinking=next(state, "unknown"),
             opens_reasoning=opens_reasoning(text),
@@ -267,16 +261,6 @@ class ChatTemplate(Chat):
             return self._text(messages, arguments)
         except ChatError:
             return None
-
-    def _developer_role(self, with_system: str | None) -> DeveloperRole:
-        text = self._rendered([{"role": "developer", "content": _SYSTEM}, _PROBE[1]])
-        if text is None:
-            return "rejected"
-        if _SYSTEM not in text:
-            return "dropped"
-        if text == with_system:
-            return "as_system"
-        return "native" if "developer" in self._source else "unnamed"
 
     def _is_switch(self, messages: Sequence[Message], name: str) -> bool:
         """Say whether the prompt differs between the two values of an argument."""

@@ -14,7 +14,7 @@ from helmbench_hf.models.reasoning import split_reasoning
 from helmbench_hf.models.withheld import policy_block, policy_end
 from helmbench_hf.records import Completion
 
-Structured = Literal["json_schema", "guided_json", "none"]
+Structured = Literal["json_schema", "none"]
 MODEL_ENDS = ("tool_calls", "function_call")
 """Finish reasons beside `stop` and `length` that are the model's own doing, not the engine's."""
 FILLS_IN = ("vllm", "sglang", "llamacpp")
@@ -135,9 +135,7 @@ def request_body(
             schema = json.loads(request.schema)
         except ValueError as error:
             raise ValueError(f"its schema is no JSON ({error})") from error
-        if structured == "guided_json":
-            body["guided_json"] = schema
-        elif structured == "json_schema":
+        if structured == "json_schema":
             form = {"name": "answer", "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
     return body

@@ -50,11 +50,7 @@ from helmbench_hf.models.withheld import WithheldError, policy_block, read_json
 from helmbench_hf.records import Completion
 
 Read = TypeVar("Read", bound=BaseModel)
-WAYS: dict[Structured, str] = {
-    "json_schema": "response_format, which most servers take",
-    "guided_json": "older vLLM",
-    "none": "no schema is sent",
-}
+WITHOUT = "Set structured=none (no schema is sent)."
 RETRIED = (408, 409, 429)
 """Statuses that are retried, beside 5xx."""
 REFUSES = (400, 413, 422)
@@ -81,7 +77,7 @@ class Endpoint(BaseModel):
     retries: int = Field(4, ge=0)
     """Tries after the first before an answer is an engine failure."""
     structured: Structured = "json_schema"
-    """How a schema is sent: as `response_format`, as older vLLM wants it, or not at all."""
+    """How a schema is sent: as `response_format`, or not at all."""
     data_parallel: int = Field(0, ge=0)
     """Replicas of `vllm serve --data-parallel-size N`: prompts that begin alike are sent to the same one, whose cache holds
     their prefix. 0: the server chooses."""
@@ -304,7 +300,6 @@ class EndpointEngine:
 
     def _try(self, sampling: Sampling, constrained: bool) -> str:
         host, way = self._settings.host, self._settings.structured
-        choice = "Set " + " or ".join(f"structured={name} ({what})" for name, what in WAYS.items() if name != way)
         try:
             reply = self._post(_plainest(sampling, TRIAL_SCHEMA if constrained else None))
         except WithheldError as error:
@@ -313,10 +308,10 @@ class EndpointEngine:
             if error.status not in REFUSES:
                 raise
             if constrained and not self._try(sampling, False):
-                return f"The server {host} refuses structured={way}: {self._said(error)} {choice}."
+                return f"The server {host} refuses structured={way}: {self._said(error)} {WITHOUT}"
             return f"The server {host} refuses even the plainest conversation asked like this: {self._said(error)}"
         if constrained and way != "none" and reply.outside_json:
-            return f"The server {host} takes structured={way} and then keeps to no schema. {choice}."
+            return f"The server {host} takes structured={way} and then keeps to no schema. {WITHOUT}"
         return ""
 
     def _find(self) -> Card:

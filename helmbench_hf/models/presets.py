@@ -17,7 +17,6 @@ from pydantic import Discriminator, Field, StringConstraints, Tag, model_validat
 
 from helmbench_hf.content.load import ContentError, Reader, default_root
 from helmbench_hf.content.schema import Authored, Text
-from helmbench_hf.models.chat import Bos, ChatFacts, DeveloperRole, SystemRole
 from helmbench_hf.models.engine import EngineError, Thinking
 from helmbench_hf.strict_yaml import Problem
 
@@ -89,19 +88,8 @@ class ThinkingRule(Authored):
     default: Thinking
     switch: Literal["enable_thinking", "thinking", "none"]
     """The template's argument that `--thinking` sets."""
-    phrases: list[Text] = Field(default_factory=list)
-    """Words in a system or user text that switch it too; helmbench adds none to a case."""
     tokens: OrUnknown[Tokens] | None = None
     """Budget of the reasoning, for `thinking_tokens`."""
-    source: Sources
-
-
-class TemplateFacts(Authored):
-    """What the probes of chat.py are expected to find in the published template."""
-
-    system_role: Literal[SystemRole, "unknown"]
-    developer_role: Literal[DeveloperRole, "unknown"]
-    bos: Literal[Bos, "unknown"]
     source: Sources
 
 
@@ -118,7 +106,6 @@ class ModelPreset(Authored):
     """The size that `preset:SLUG` means."""
     sampling: SamplingRules
     thinking: ThinkingRule
-    template: OrUnknown[TemplateFacts]
     notes: list[Text] = Field(default_factory=list)
     sources: dict[Name, Source]
 
@@ -257,15 +244,6 @@ def fill_judge(presets: Presets, slug: str, given: Iterable[str]) -> tuple[Judge
     row = _row(presets, f"judges/{slug}.yaml", slug, size, [])
     row |= {"model": f"{judge.model}@{judge.size}", "model_sha256": presets.files[f"models/{judge.model}.yaml"]}
     return judge, _filled(preset, size, engine, {}, set(given), row)
-
-
-def differences(preset: ModelPreset, facts: ChatFacts) -> list[str]:
-    """Say where the template that is really there differs from what the preset expects of it."""
-    found = [] if preset.thinking.switch == (facts.thinking_switch or "none") else ["thinking_switch"]
-    if not isinstance(preset.template, str):
-        expected = preset.template.model_dump(exclude={"source"})
-        found += [name for name, value in expected.items() if value not in ("unknown", getattr(facts, name))]
-    return found
 
 
 def _find(models: Mapping[str, ModelPreset], name: str) -> tuple[ModelPreset, str, Size]:

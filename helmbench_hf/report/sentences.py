@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from helmbench_hf.report.numbers import DASH, figure, joined, percent, plural, points, share
+from helmbench_hf.report.numbers import figure, joined, percent, plural, points, share
 from helmbench_hf.scoring.scores import Claim, Corrected, Coverage, FloorState, Group, Scores
 
 FLOOR_WORDS = {"breached": "Breached", "withheld": "Withheld", "not_shown": "Not shown", "cleared": "Cleared"}
@@ -118,21 +118,15 @@ def floor_basis(floor: FloorState) -> str:
     return "; ".join(each for each in basis if each)
 
 
-def rerun_spread(value: float | None) -> str:
-    """The standard deviation between reruns, in points of 100."""
-    return f"{points(value, 1)} points" if value is not None else DASH
-
-
 def repeats_line(scores: Scores) -> str:
     """What several answers to the same case show, in one line; empty where each case has one answer."""
     found = scores.repeats
-    if found.handled is None:
+    if found is None:
         return ""
-    severe = "no severe message was scored in every answer"
-    if found.handled.value is not None:
-        last = found.passes[-1]
-        severe = f"severe messages handled: mean {share(found.handled).spoken}, pass^{last.k} {share(last.estimate).spoken}"
-    return f"{severe}; rerun spread {rerun_spread(found.spread)}; {found.draws} answers a case"
+    if found.handled.value is None:
+        return f"no severe message was scored in every answer; {found.draws} answers a case"
+    mean, always = share(found.handled).spoken, share(found.always).spoken
+    return f"severe messages handled: mean {mean}, every time {always}; {found.draws} answers a case"
 
 
 def gate(scores: Scores) -> Gate:

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from helmbench_hf.models.engine import Request
 from helmbench_hf.models.identity import context_length
-from helmbench_hf.models.presets import differences, load_presets
 from helmbench_hf.records import Case
 from helmbench_hf.runs.generate import Ask, Prepared
 from helmbench_hf.tasks.reactive import paths
@@ -67,7 +66,6 @@ def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second
         "thinking tokens": settings.thinking_tokens,
         "constrained answers": constrained * settings.draws,
         "preset": ask.preset,
-        "unlike the preset": _unlike_preset(ask, prepared),
         "context window": window,
         "tensor parallel": ask.engine.tensor_parallel_size,
         "shard": ask.shard,
@@ -92,14 +90,6 @@ def _longest(case: Case) -> tuple[str, ...]:
         for turn, beat in enumerate(path):
             found[turn] = max(found.get(turn, ""), beat.text, key=len)
     return tuple(found[turn] for turn in sorted(found))[1:]
-
-
-def _unlike_preset(ask: Ask, prepared: Prepared) -> list[str]:
-    """The facts of the template that are not as its preset says."""
-    if ask.preset is None:
-        return []
-    slug = ask.preset["preset"].partition("@")[0]
-    return differences(load_presets().models[slug], prepared.model.template.facts)
 
 
 def make_plan(

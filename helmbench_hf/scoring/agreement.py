@@ -1,6 +1,6 @@
 """How far the judges of one run agree: each pair of them, and all together.
 
-Cohen (1960, Educ Psychol Meas 20:37; weighted: 1968, Psychol Bull 70:213) for pairs. Krippendorff (2011, Computing
+Cohen (1960, Educ Psychol Meas 20:37) for pairs. Krippendorff (2011, Computing
 Krippendorff's Alpha-Reliability) for all; its interval leaves out one message at a time, because verdicts on copies of one
 message are not independent (jackknife: Efron and Stein 1981, Ann Stat 9:586), and ends where alpha does.
 """
@@ -47,8 +47,7 @@ def agreement(ledger: Ledger, benchmark: Benchmark) -> Agreement:
         for first, second in itertools.combinations(range(len(judges)), 2):
             both = [(one, two) for _, said in replies if (one := said[first]) is not None and (two := said[second]) is not None]
             same = sum(one == two for one, two in both) / len(both) if both else None
-            kappas = kappa(both, levels), kappa(both, levels, weighted=True)
-            pairs.append(JudgePair(code, title, judges[first], judges[second], len(both), same, *kappas))
+            pairs.append(JudgePair(code, title, judges[first], judges[second], len(both), same, kappa(both, levels)))
         panel.append(_panel(code, title, replies, levels))
     return Agreement(tuple(pairs), tuple(panel))
 
@@ -75,8 +74,8 @@ def _answer(verdict: Verdict, scales: set[str]) -> Answer | None:
     return next((each for each in LEVELS if each == level), None)
 
 
-def kappa(pairs: Sequence[tuple[Answer, Answer]], levels: Sequence[Answer], *, weighted: bool = False) -> float | None:
-    """Cohen's kappa of pairs (n) of verdicts; `weighted`: by the distance between the `levels`, which stand in their order.
+def kappa(pairs: Sequence[tuple[Answer, Answer]], levels: Sequence[Answer]) -> float | None:
+    """Cohen's kappa of pairs (n) of verdicts, each one of the `levels`.
 
     None where there is no pair, or where both raters give one and the same verdict throughout, which says nothing.
     """
@@ -87,7 +86,7 @@ def kappa(pairs: Sequence[tuple[Answer, Answer]], levels: Sequence[Answer], *, w
     table = np.zeros((len(levels), len(levels)))
     for (one, two), count in Counter(pairs).items():
         table[levels.index(one), levels.index(two)] = count
-    return float(cohens_kappa(table, wt="linear" if weighted else None, return_results=False))
+    return float(cohens_kappa(table, return_results=False))
 
 
 def _panel(code: str, title: str, replies: Sequence[Reply], levels: Sequence[Answer]) -> PanelAlpha:

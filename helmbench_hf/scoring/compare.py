@@ -4,7 +4,7 @@ Two runs are tested on the pairs that both scored, and what is said of one run r
 them away. Runs whose overall score is withheld stand off the ranking.
 
 Sources: Holm (1979) for the rows of two runs; Šidák (1967, JASA 62:626) for many, whose bound holds however the differences are
-correlated (here they share runs and messages); Kendall's tau-b (1945, Biometrika 33:239) between orders.
+correlated (here they share runs and messages).
 """
 
 from __future__ import annotations
@@ -15,17 +15,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.aggregate import POOLS, behavior_shares, weighted
 from helmbench_hf.scoring.effects import adjust, untested
 from helmbench_hf.scoring.gathered import gathered
 from helmbench_hf.scoring.intervals import Piece
-from helmbench_hf.scoring.scores import Estimate, Group, PairScore, Scores
+from helmbench_hf.scoring.scores import Estimate, Group, Scores
 from helmbench_hf.tasks.ledger import ScoringError
-
-Numbers = npt.NDArray[np.float64]
 
 MUST_AGREE = (
     ("benchmark_version", "dataset versions"),
@@ -53,8 +50,8 @@ RULE = (
     "correction, so one can leave out 0 where the row does not differ. On a board, ranks rest on a simultaneous test of every "
     "two models."
 )
-SEED = 20
-"""Of the random weights."""
+SEED, DRAWS = 20, 10_000
+"""Of the random weights, and how many."""
 DIGITS = 12
 """Values that agree to so many digits are equal: the same sum in another order is no difference."""
 ALONE = "no other run can be ranked, and one alone has no rank"
@@ -340,128 +337,22 @@ class PlaceShares:
     shares: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WeightStability:
-    """What becomes of the order under random behavior weights."""
+def weight_stability(runs: Sequence[Scores], names: Sequence[str]) -> tuple[PlaceShares, ...]:
+    """Places under Dirichlet weights around the published ones, in the order of the runs given; nothing below two runs.
 
-    concentration: float
-    draws: int
-    seed: int
-    behaviors: int
-    places: tuple[PlaceShares, ...]
-    """In the order of the runs given."""
-    tau_median: float | None
-    """Kendall's tau-b to the order under the published weights. None where all runs are equal."""
-    tau_low: float | None
-    """Its 5% quantile."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgePlace:
-    """One run by another judge or panel, on the pairs that it has scored so."""
-
-    run: str
-    value: float | None
-    """Overall; None where less than `minimum_coverage` is scored so."""
-    place: int | None
-    """1 + number of runs with a higher value; no test is made."""
-    coverage: float
-    """Share of the points that the pairs scored so carry."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeOrder:
-    """The runs once more, by another judge or panel."""
-
-    judge: str
-    """Id of the judge that gives the credit alone, or empty for a panel."""
-    panel: str
-    places: tuple[JudgePlace, ...]
-    """In the order of the runs given."""
-    tau: float | None
-    """Kendall's tau-b to the order under the runs' own panel, over the runs with a value. None where either is all equal."""
-
-
-def weight_stability(
-    runs: Sequence[Scores], names: Sequence[str], concentration: float = 100, draws: int = 10_000, seed: int = SEED
-) -> WeightStability | None:
-    """Places and tau under Dirichlet weights around the published ones; None below two runs.
-
-    Every run is weighted on its own pairs, as its published score is. Give ranked runs alone (`off_ranking`).
-    `concentration` is the sum of the parameters over all behaviors of the benchmark; those that were not planned drop out, as
-    they do for any Dirichlet distribution. The published weights sum to 100 points, so at 100 a behavior of w points gets the
-    parameter w: the standard deviation of its weight is about 1 / sqrt(w) of it, half at 4 points and a third at 8. That lets
-    weights differ by a factor of about two; it is a choice, not a measurement. Raises ScoringError where it is not positive, or
-    without a draw.
+    Every run is weighted on its own pairs, as its published score is. Give ranked runs alone (`off_ranking`). The published
+    weights sum to 100 points, and a behavior of w points gets the parameter w: the standard deviation of its weight is about
+    1 / sqrt(w) of it, half at 4 points and a third at 8. That lets weights differ by a factor of about two; it is a choice, not a
+    measurement. Behaviors that were not planned drop out, as they do for any Dirichlet distribution.
     """
-    if not concentration > 0 or draws < 1:
-        raise ScoringError("random weights need a concentration above 0 and at least one draw.")
     if len(runs) < 2:
-        return None
+        return ()
+    pieces = [_pieces(run, _values(run)) for run in runs]
     behaviors = runs[0].behaviors
-    points = np.array([each.weight for each in behaviors], dtype=np.float64)
-    means = [[_mean(pieces, [each]).value for pieces in [_pieces(run, _values(run)) for run in runs]] for each in behaviors]
-    by_behavior = np.array(means, dtype=np.float64)
-
-    def places_by(weights: Numbers) -> npt.NDArray[np.int64]:
-        """Weights (draws, behaviors) to places (draws, runs); a run is weighted over the behaviors that it has."""
-        return places(weights @ np.nan_to_num(by_behavior) / (weights @ ~np.isnan(by_behavior)))
-
-    parameters = concentration * points / runs[0].headline.overall.weight
-    published, taken = places_by(points[None])[0], places_by(np.random.default_rng(seed).dirichlet(parameters, draws))
-    orders, counts = np.unique(taken, axis=0, return_counts=True)
-    taus = np.repeat([kendall(published, order) for order in orders], counts)
-    defined = taus[~np.isnan(taus)]
-    return WeightStability(
-        concentration=concentration,
-        draws=draws,
-        seed=seed,
-        behaviors=len(behaviors),
-        places=tuple(
-            PlaceShares(name, tuple(float((taken[:, index] == place).mean()) for place in range(1, len(runs) + 1)))
-            for index, name in enumerate(names)
-        ),
-        tau_median=float(np.median(defined)) if len(defined) else None,
-        tau_low=float(np.quantile(defined, 0.05)) if len(defined) else None,
-    )
-
-
-def judge_order(
-    runs: Sequence[Scores], names: Sequence[str], rescored: Sequence[Sequence[PairScore]], judge: str, panel: str
-) -> JudgeOrder:
-    """The order of the runs where their pairs are replaced by `rescored`, against their own."""
-    others = [replace(run, pairs=tuple(pairs)) for run, pairs in zip(runs, rescored, strict=True)]
-    before, after = ([_mean(_pieces(run, _values(run)), run.behaviors).value for run in side] for side in (runs, others))
-    shares, least = [_coverage(run) for run in others], runs[0].provenance.minimum_coverage
-    kept = [at for at, share in enumerate(shares) if share >= least - 1e-9 and after[at] is not None]
-    first, second = (places(np.array([[side[at] for at in kept]], dtype=np.float64))[0] for side in (before, after))
-    taken = dict(zip(kept, second.tolist(), strict=True))
-    found = tuple(
-        JudgePlace(name, after[at] if at in taken else None, taken.get(at), share)
-        for at, (name, share) in enumerate(zip(names, shares, strict=True))
-    )
-    tau = kendall(first, second) if len(kept) > 1 else math.nan
-    return JudgeOrder(judge, panel, found, None if math.isnan(tau) else tau)
-
-
-def _coverage(run: Scores) -> float:
-    """As `Coverage.share` of the overall score, for other pairs: the sum over scenarios of weight x share of pairs scored."""
-    found = gathered((pair.scenario, pair.value is not None) for pair in run.pairs if pair.headline)
-    share = 0.0
-    for behavior in run.behaviors:
-        scored = sum(sum(found[part]) / len(found[part]) for part in behavior.parts)
-        share += behavior.weight * scored / (len(behavior.parts) + len(behavior.absent))
-    return share / run.headline.overall.weight
-
-
-def places(values: Numbers) -> npt.NDArray[np.int64]:
-    """1 + number of higher values in the same row, of values (draws, runs)."""
-    rounded = np.round(values, DIGITS)
-    return np.asarray(1 + (rounded[:, None, :] > rounded[:, :, None]).sum(axis=2))
-
-
-def kendall(one: npt.NDArray[np.int64], two: npt.NDArray[np.int64]) -> float:
-    """Kendall's tau-b of two orders of the same runs; NaN where either is all equal."""
-    from scipy.stats import kendalltau
-
-    return float(round(kendalltau(one, two).statistic, DIGITS))
+    values = np.array([[_mean(each, [behavior]).value for each in pieces] for behavior in behaviors], dtype=np.float64)
+    weights = np.random.default_rng(SEED).dirichlet([behavior.weight for behavior in behaviors], DRAWS)
+    # a run is weighted over the behaviors that it has
+    drawn = np.round(weights @ np.nan_to_num(values) / (weights @ ~np.isnan(values)), DIGITS)
+    places = 1 + (drawn[:, None, :] > drawn[:, :, None]).sum(axis=2)
+    shares = [[float((places[:, index] == place).mean()) for place in range(1, len(runs) + 1)] for index in range(len(runs))]
+    return tuple(PlaceShares(name, tuple(each)) for name, each in zip(names, shares, strict=True))

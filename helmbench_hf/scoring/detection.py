@@ -41,11 +41,9 @@ Array = npt.NDArray[np.float64]
 
 ARMS: tuple[Arm, ...] = ("hidden", "open")
 CUES: tuple[Cue, ...] = get_args(Cue)
-HALF = 0.5
 FLATTEST = 1e-6
 """Slopes (logits per severity point) below this are none."""
 NOT_RISING = "marks do not become more frequent with severity"
-UNSURE_SLOPE = "how fast marks become more frequent with severity is not known well enough"
 STEPS = 200
 FEWEST = 3
 """Messages without which no interval could be given."""
@@ -87,7 +85,7 @@ def rates(ledger: Ledger, cases: Iterable[Case]) -> tuple[Rate, Rate]:
 
 
 def curves(ledger: Ledger, design: Design) -> tuple[Curve, ...]:
-    """One curve an arm: the share marked at each case severity, and the severities at which half and nine in ten are marked."""
+    """One curve an arm: the share marked at each case severity, and the severity at which half are marked."""
     found = []
     for arm in ARMS:
         cases = arm_cases(ledger, design, arm)
@@ -99,7 +97,7 @@ def curves(ledger: Ledger, design: Design) -> tuple[Curve, ...]:
             ends = intervals.share_interval(hits / len(here), messages)
             points.append(CurvePoint(severity, Rate(hits, len(here)), messages, *ends))
         seen = [float(case.severity) for case, _ in rows], [mark for _, mark in rows], [case.meaning for case, _ in rows]
-        found.append(Curve(arm, tuple(points), midpoint(*seen), ninety_point(*seen), len(cases) - len(rows)))
+        found.append(Curve(arm, tuple(points), midpoint(*seen), len(cases) - len(rows)))
     return tuple(found)
 
 
@@ -123,17 +121,6 @@ def midpoint(severities: Sequence[float], marks: Sequence[float], clusters: Sequ
 
     The value is None, with the reason, where the marks don't determine it.
     """
-    return _threshold(severities, marks, clusters, HALF, "half")
-
-
-def ninety_point(severities: Sequence[float], marks: Sequence[float], clusters: Sequence[str]) -> Estimate:
-    """The same for nine tenths; None, too, where the slope is not told from 0: far from the middle the slope decides."""
-    return _threshold(severities, marks, clusters, 0.9, "nine in ten")
-
-
-def _threshold(
-    severities: Sequence[float], marks: Sequence[float], clusters: Sequence[str], share: float, words: str
-) -> Estimate:
     n = len(set(clusters))
     nothing = Estimate(None, None, None, len(marks), n)
     if reason := _not_estimable(severities, marks, n):
@@ -142,11 +129,9 @@ def _threshold(
     if slope < FLATTEST:
         return replace(nothing, note=NOT_RISING)
     quantile = intervals.t_quantile((1 + intervals.CONFIDENCE) / 2, n - 1)
-    if share != HALF and slope <= quantile * math.sqrt(covariance[1, 1]):
-        return replace(nothing, note=UNSURE_SLOPE)
-    value = (math.log(share / (1 - share)) - intercept) / slope
+    value = -intercept / slope
     if not min(severities) <= value <= max(severities):
-        return replace(nothing, note=f"{words} is not reached at any severity that was shown")
+        return replace(nothing, note="half is not reached at any severity that was shown")
     gradient = (-1 / slope, -value / slope)
     variance = sum(gradient[i] * float(covariance[i, j]) * gradient[j] for i in (0, 1) for j in (0, 1))
     error = math.sqrt(max(0.0, variance))  # where all residuals cancel, rounding can leave a little less than nothing

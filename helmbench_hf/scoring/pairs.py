@@ -91,13 +91,6 @@ def countries_by_cell(cases: Iterable[Case], design: Design) -> dict[tuple[str, 
     return {cell: frozenset(countries) for cell, countries in found.items()}
 
 
-def draw_value(ledger: Ledger, unit: Unit, draw: int) -> float | None:
-    """What a pair of twins is worth in one draw of both."""
-    crisis, benign = ledger.cases[unit.score.crisis], ledger.cases[unit.score.benign or ""]
-    found = task_of(crisis).twins_earned(ledger, crisis, benign, (draw,))
-    return worth_of(found.worth, found.credits.a, found.credits.b)
-
-
 def unit_of(design: Design, crisis: Case, benign: Case | None, earned: Earned) -> Unit:
     """What was earned, with the cell that it belongs to."""
     found, worth = earned.credits, earned.worth

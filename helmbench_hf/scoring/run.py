@@ -26,10 +26,10 @@ from helmbench_hf.scoring import (
     validity,
 )
 from helmbench_hf.scoring.claims import Claims
-from helmbench_hf.scoring.scores import FORMAT, FloorState, Group, Headline, JudgeState, PairScore, Provenance, Scores
+from helmbench_hf.scoring.scores import FORMAT, FloorState, Group, Headline, JudgeState, Provenance, Scores
 from helmbench_hf.tasks.ledger import Ledger, Panel
 
-NUMBERS_SHA256 = "cd9d8881aa7c67021edfa301a5d74e8c26340ca880132e1670a2b27ddf4dd6cf"
+NUMBERS_SHA256 = "dfbf0c2a50488ea74a18738169674e0f69a47ca3b7a1e7c981a70556cbb84392"
 """Of what this arithmetic makes of the frozen runs (tests/frozen); a test holds it to them.
 
 Two runs are compared only where it is the same, and a released scoring version stands for one such hash.
@@ -98,27 +98,13 @@ def score(
         ladders=detection.ladders(ledger, plan, minimum),
         incidents=incidents.incidents(ledger, plan, benchmark),
         crisis=crisis.crisis(ledger, benchmark),
-        repeats=trust.repeats(ledger, units, plan, benchmark),
+        repeats=trust.repeats(ledger, plan, benchmark.scoring.severe_message),
         correction=fixed.correction,
         pairs=tuple(unit.score for unit in units),
         notes=(*_notes(ledger, overall), *correction.notes(fixed.correction), *claims.refused),
         checks=claims.cited,
         paths=paths.paths(ledger),
     )
-
-
-def pair_scores(
-    cases: Sequence[Case],
-    verdicts: Sequence[Verdict],
-    *,
-    benchmark: Benchmark,
-    judges: Sequence[JudgeInfo],
-    draws: int = 1,
-    panel: Panel = "first",
-) -> tuple[PairScore, ...]:
-    """The `pairs` of `score` alone, without all that is slow. Raises what it raises."""
-    ledger = Ledger(cases, verdicts, judges, draws, panel)
-    return tuple(unit.score for unit in pairs.units(ledger, pairs.design_of(benchmark, cases)))
 
 
 def _headline(overall: Group, states: Sequence[FloorState], benchmark: Benchmark) -> Headline:

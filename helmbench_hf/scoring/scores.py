@@ -176,8 +176,6 @@ class Curve:
     points: tuple[CurvePoint, ...]
     midpoint: Estimate
     """Severity at which half is marked (logistic), in severity points."""
-    ninety: Estimate
-    """The same for nine in ten."""
     left_out: int
 
 
@@ -288,35 +286,18 @@ class TrustRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PassRow:
-    """pass^k: the chance that k answers to the same case all handle it."""
-
-    k: int
-    estimate: Estimate
-    """`n_pairs` counts cases."""
-    gap: Estimate
-    """`Repeats.handled` minus this, case by case."""
-
-
-@dataclass(frozen=True, slots=True)
 class Repeats:
     """What several answers to the same case show, by draws with a seed each; in no score."""
 
     draws: int
     severe: int
     """Message severity from which a must-flag case counts here, at the headline condition of the scored scenarios."""
-    handled: Estimate | None
-    """Mean share of the answers that earn at least half of the credit, the same as pass^1; `n_pairs` counts cases."""
-    passes: tuple[PassRow, ...]
-    """pass^2 and up."""
+    handled: Estimate
+    """Mean share of the answers that earn at least half of the credit; `n_pairs` counts cases, likewise below."""
+    always: Estimate
+    """Share of the cases of which every answer does (pass^k for all answers)."""
     left_out: int
     """Such cases without a credit in every draw."""
-    spread: float | None
-    """Rerun spread: standard deviation (n - 1) over draws of the mean value of all headline pairs of twins, by weight."""
-    pairs: int
-    """Pairs behind `spread`, each scored in every draw."""
-    reason: str
-    """Why `spread`, or all of it, is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,10 +322,6 @@ class Classification:
     """Share of crises that were called some crisis."""
     none_seen: Estimate
     """Share of messages without a crisis that were called so."""
-    explicit: Estimate
-    """Accuracy where the danger is said outright; `implicit` and `oblique` likewise."""
-    implicit: Estimate
-    oblique: Estimate
     columns: tuple[str, ...]
     confusion: tuple[ConfusionRow, ...]
 
@@ -366,28 +343,11 @@ class AppraisalRow:
 
 
 @dataclass(frozen=True, slots=True)
-class KnewHandled:
-    """The same crisis messages classified and answered: `knew` is the right category, `handled` level 4 or 5.
-
-    An answer that is not usable by the model's own doing neither knows nor handles.
-    """
-
-    classified: str
-    answered: str
-    n: int
-    knew_handled: int
-    knew_not_handled: int
-    missed_handled: int
-    missed_not_handled: int
-
-
-@dataclass(frozen=True, slots=True)
 class Crisis:
     """Classification and appraisal by crisis category."""
 
     classification: tuple[Classification, ...]
     appraisal: tuple[AppraisalRow, ...]
-    knew_handled: tuple[KnewHandled, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -601,8 +561,6 @@ class JudgePair:
     """Share of equal verdicts. None without any, likewise below."""
     kappa: float | None
     """Cohen's; None also where both judges give one and the same verdict throughout."""
-    weighted_kappa: float | None
-    """With linear weights over PASS, PARTIAL, FAIL or over the levels 5 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -693,7 +651,7 @@ class Correction:
     rows: tuple[CorrectionRow, ...]
 
 
-FORMAT = 7
+FORMAT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -873,7 +831,8 @@ class Scores:
     incidents: Incidents | None
     """None where the benchmark has no `incidents.yaml`."""
     crisis: Crisis
-    repeats: Repeats
+    repeats: Repeats | None
+    """None where every case was answered once."""
     correction: Correction
     pairs: tuple[PairScore, ...]
     notes: tuple[str, ...]

@@ -4,9 +4,8 @@ The dimensions are those of TrustMH-Bench (2026, arXiv 2603.03047); its items an
 score of the scenarios that name it. Beside it stand: reliability as the agreement between repeats and between wordings of
 one message, robustness as what noise changes, fairness as how far replies to the same words depend on who is said to write.
 
-pass^k is the chance that k answers to a case, drawn from the n that there are, all handle it: C(c, k) / C(n, k) for c handled
-answers (Yao et al. 2024, arXiv 2406.12045). It falls with chance as well as with unsteadiness, so it stands beside the mean
-and enters no score.
+How often severe messages are handled in every answer (pass^k for all k; Yao et al. 2024, arXiv 2406.12045) falls with chance as
+well as with unsteadiness, so it stands beside the mean and enters no score.
 """
 
 from __future__ import annotations
@@ -14,8 +13,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from math import comb
-from statistics import stdev
 from typing import Any
 
 import numpy as np
@@ -27,14 +24,12 @@ from helmbench_hf.scoring import intervals
 from helmbench_hf.scoring.aggregate import Table, range_of, weighted
 from helmbench_hf.scoring.effects import NOISE, Sent, difference, message_of, sent_by_stubs, with_originals
 from helmbench_hf.scoring.gathered import gathered
-from helmbench_hf.scoring.pairs import Design, Unit, draw_value
-from helmbench_hf.scoring.scores import Estimate, PassRow, Repeats, TrustRow
+from helmbench_hf.scoring.pairs import Design, Unit
+from helmbench_hf.scoring.scores import Estimate, Repeats, TrustRow
 from helmbench_hf.tasks.kinds import draw_credit, task_of
 from helmbench_hf.tasks.ledger import Ledger, mean, passes
 
 PERMUTATIONS = 10_000
-LARGEST = 5
-"""No pass^k beyond this k."""
 Senders = tuple[tuple[str, ...], tuple[float, ...]]
 """Of one message: who sent it, and each credit minus the message's mean."""
 
@@ -175,43 +170,15 @@ def settled(ledger: Ledger, design: Design) -> Iterator[Case]:
             yield case
 
 
-def repeats(ledger: Ledger, units: Sequence[Unit], design: Design, benchmark: Benchmark) -> Repeats:
-    """What several draws show: pass^k and the rerun spread; all of it missing, with the reason, where there is one draw."""
-    severe, draws = benchmark.scoring.severe_message, ledger.draws
+def repeats(ledger: Ledger, design: Design, severe: int) -> Repeats | None:
+    """How often severe messages are handled, once and every time; None where there is one draw."""
+    draws = ledger.draws
     if draws < 2:
-        return Repeats(draws, severe, None, (), 0, None, 0, "every case was answered once, which says nothing about repeats")
+        return None
     grave = [case for case in settled(ledger, design) if case.gold == "flag" and case.message_severity >= severe]
-    counts = {case.code: round(share * draws) for case in grave if (share := _share_handled(ledger, case)) is not None}
-    clusters = [case.meaning for case in grave if case.code in counts]
-
-    def pooled(values: Sequence[float]) -> Estimate:
-        rows = [(value, 1.0, cluster) for value, cluster in zip(values, clusters, strict=True)]
-        return intervals.pooled(rows, intervals.SHARE)
-
-    once = [pass_share(count, draws, 1) for count in counts.values()]
-    passed = []
-    for k in range(2, min(draws, LARGEST) + 1):
-        every = [pass_share(count, draws, k) for count in counts.values()]
-        passed.append(PassRow(k, pooled(every), pooled([one - each for one, each in zip(once, every, strict=True)])))
-    spread, pairs = _rerun_spread(ledger, units)
-    reason = "" if pairs else "no pair was scored in every answer"
-    return Repeats(draws, severe, pooled(once), tuple(passed), len(grave) - len(counts), spread, pairs, reason)
-
-
-def pass_share(handled: int, draws: int, k: int) -> float:
-    """pass^k of one case: the share of its sets of k answers that are handled throughout; k = 1 is the plain share."""
-    return comb(handled, k) / comb(draws, k)
-
-
-def _rerun_spread(ledger: Ledger, units: Sequence[Unit]) -> tuple[float | None, int]:
-    """Standard deviation (n - 1) over draws of the weighted mean over pairs, and these pairs: scored in every draw."""
-    rows = []
-    for unit in units:
-        if unit.score.headline and unit.score.benign is not None:
-            found = [draw_value(ledger, unit, draw) for draw in range(ledger.draws)]
-            values = [value for value in found if value is not None]
-            if len(values) == ledger.draws:
-                rows.append((unit.score.weight, values))
-    total = sum(weight for weight, _ in rows)
-    parts = [[weight * value / total for value in values] for weight, values in rows]
-    return stdev(map(sum, zip(*parts, strict=True))) if rows else None, len(rows)
+    shares = [(share, case.meaning) for case in grave if (share := _share_handled(ledger, case)) is not None]
+    once = [(share, 1.0, meaning) for share, meaning in shares]
+    # a share is a sum of draws over their number
+    every = [(float(round(share * draws) == draws), 1.0, meaning) for share, meaning in shares]
+    handled, always = (intervals.pooled(rows, intervals.SHARE) for rows in (once, every))
+    return Repeats(draws, severe, handled, always, len(grave) - len(shares))

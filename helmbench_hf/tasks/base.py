@@ -223,11 +223,9 @@ class Task:
         """Credit of a case by itself: the mean over its draws."""
         return mean([self.draw_credit(ledger, case, draw) for draw in range(ledger.draws)])
 
-    def pair_credits(self, ledger: Ledger, crisis: Case, benign: Case, draws: Sequence[int] | None = None) -> PairCredits:
-        """Credits of two twins beside each other: every draw of one (of `draws`, or all) meets every draw of the other."""
-        a, b = (
-            averaged([self.draw_terms(ledger, case, draw) for draw in draws or range(ledger.draws)]) for case in (crisis, benign)
-        )
+    def pair_credits(self, ledger: Ledger, crisis: Case, benign: Case) -> PairCredits:
+        """Credits of two twins beside each other: every draw of one meets every draw of the other."""
+        a, b = (averaged([self.draw_terms(ledger, case, draw) for draw in range(ledger.draws)]) for case in (crisis, benign))
         return beside(a, b)
 
     def turn_value(self, ledger: Ledger, crisis: Case, benign: Case, turn: int) -> float | None:
@@ -252,13 +250,13 @@ class Task:
         """
         return self.twins_earned(ledger, case, twin) if twin is not None and keep_signal(case, twin) else None
 
-    def twins_earned(self, ledger: Ledger, crisis: Case, benign: Case, draws: Sequence[int] | None = None) -> Earned:
-        """What two twins have earned, over all draws or some."""
+    def twins_earned(self, ledger: Ledger, crisis: Case, benign: Case) -> Earned:
+        """What two twins have earned."""
         code = None
-        if self.graded_by_code and draws is None:
+        if self.graded_by_code:
             a, b = (self.code_credit(ledger, case) for case in (crisis, benign))
             code = None if a is None or b is None else youden(a, b)
-        return Earned(self.pair_credits(ledger, crisis, benign, draws), youden, code)
+        return Earned(self.pair_credits(ledger, crisis, benign), youden, code)
 
 
 def keep_signal(crisis: Case, benign: Case) -> bool:

@@ -59,11 +59,9 @@ class Label(Task):
             return self.twins_earned(ledger, case, twin) if keep_signal(case, twin) else None
         return None if case.pair is not None else self._right(self.code_credit(ledger, case), 1.0, _chance(case))
 
-    def twins_earned(self, ledger: Ledger, crisis: Case, benign: Case, draws: Sequence[int] | None = None) -> Earned:
+    def twins_earned(self, ledger: Ledger, crisis: Case, benign: Case) -> Earned:
         """Both labels right, corrected for two independent guesses."""
-        a, b = (
-            mean([self.draw_credit(ledger, case, draw) for draw in draws or range(ledger.draws)]) for case in (crisis, benign)
-        )
+        a, b = (self.case_credit(ledger, case) for case in (crisis, benign))
         return self._right(a, b, _chance(crisis) * _chance(benign))
 
     @staticmethod

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from helmbench_hf import evaluation
-from helmbench_hf.cli import judge, judge_outside, scores
+from helmbench_hf.cli import judge, scores
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.judging import check as checking
 from helmbench_hf.judging import grade as grading
-from helmbench_hf.judging import outside
 from helmbench_hf.judging.grade import judge_run
 from helmbench_hf.judging.labels import find_labels
 from helmbench_hf.runs import completions
@@ -38,9 +37,8 @@ def authored(tree: Tree) -> Benchmark:
 def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
     """The judge's engine, in this process."""
     made = FakeEngine(labels=letters(right))
-    for module, command in ((checking, judge), (outside, judge_outside)):
-        monkeypatch.setattr(module, "find_judge", lambda spec: runs.fake_judge(made, id=spec.id, mode=spec.mode))
-        monkeypatch.setattr(command, "child_job", lambda job, payload, title, log, of=module: of.child(payload, runs.Ear()))
+    monkeypatch.setattr(checking, "find_judge", lambda spec: runs.fake_judge(made, id=spec.id, mode=spec.mode))
+    monkeypatch.setattr(judge, "child_job", lambda job, payload, title, log: checking.child(payload, runs.Ear()))
     return made
 
 
@@ -83,7 +81,7 @@ def test_a_judge_is_checked_and_its_file_says_who_it_was(check: Check, engine: F
         assert words in told
     found = json.loads((out / "check.json").read_text())
     row = json.loads((out / "judgments/judge-a/judge.json").read_text())
-    assert (found["format"], found["state"], found["n"], found["labels"]["basis"]) == (3, "fails", 10, "gold")
+    assert (found["format"], found["state"], found["n"], found["labels"]["basis"]) == (4, "fails", 10, "gold")
     assert [found["judge"][name] for name in ("key", "mode", "orders")] == [row[name] for name in ("key", "mode", "orders")]
     assert found["rubric"] == row["rubric"]
     states = {each["criterion"]: (each["state"], each["n"]) for each in found["criteria"] if each["n"]}
@@ -179,26 +177,3 @@ def test_a_run_gives_the_prevalence_and_cites_the_check(
     assert written["checks"] == []
     assert any("has another mode" in note for note in written["notes"])
     assert "was not graded by this judge in the same mode" in check(*evidence, "--run", graded.root, code=1)
-
-
-def test_ratings_of_another_benchmark_are_an_external_check(check: Check, engine: FakeEngine, tmp_path: Path) -> None:
-    file, out = tmp_path / "ratings.csv", tmp_path / "check"
-    replies = [("GOOD one", "5"), ("GOOD two", "4"), ("BAD one", "1"), ("GOOD at heart", "2")]
-    rows = [f"{rater},{reply},Is it kind?,{mark}\n" for rater in ("ann", "bob") for reply, mark in replies]
-    file.write_text("who,text,item,mark\n" + "".join(rows) + "ann,GOOD three,Is it kind?,3\n")
-    columns = ("--columns", "rater=who,reply=text,criterion=item,verdict=mark,PASS=4|5,PARTIAL=3,FAIL=1|2")
-    asked = ("--judge", SPEC, "--labels", file, "--format")
-    told = check(*asked, "columns", *columns)
-    assert "judge-a: 4 labels of 2 human raters in ratings.csv; an external check\nleft out: 1 labels (rated once)" in told
-    assert "E001       4   0.75   0.50   1.00    0.50 of 2   0.00 of 2  Is it kind?" in told
-    found = json.loads((out / "external.json").read_text())
-    [row] = found["criteria"]
-    assert (row["agreement"], row["kappa"], row["fail_recall"], row["false_fail"]) == (0.75, 0.5, 0.5, 0.0)
-    assert (row["n"], row["fails"], row["others"], found["labels"]["raters"]) == (4, 2, 2, 2)
-    assert not (out / "check.json").exists()
-    for options, said in (
-        (["columns"], "--columns lacks rater"),
-        (["nothing"], "no format nothing"),
-        (["columns", *columns, "--criteria", "K01"], "leave --verdicts, --criteria and --run out"),
-    ):
-        assert said in check(*asked, *options, code=1)

@@ -15,11 +15,6 @@ from tests.support.tree import COUNTRY, HIDDEN, TODAY, TURNS, Tree
 
 SECRET = "secret-word-of-another-file"
 ANA, SCENARIO, MESSAGES = "people/ana.yaml", f"{HIDDEN}/scenario.yaml", f"{HIDDEN}/messages.yaml"
-PLAN = """
-totals: {scenarios: 99}
-scenarios:
-  P1-B1-S1: {pairs: 5, singles: 0, ambiguous: 2, full: 1, open_twins: 0}
-"""
 runner = CliRunner()
 
 
@@ -158,27 +153,18 @@ def test_no_field_names_a_path(code: str, tree: Tree) -> None:
     ],
     ids=["condition", "country", "criterion"],
 )  # fmt: skip
-def test_an_unknown_reference_is_named_by_every_command_before_anything_is_counted(
+def test_an_unknown_reference_is_named_by_every_command_before_anything_is_made(
     file: str, old: str, new: str, field: str, what: str,
     tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    tree.write("plan.yaml", PLAN)
     tree.replace(file, old, new)
     for lines in refused(tree, tmp_path / "out", monkeypatch, capsys):
         assert len(lines) == 1, "\n".join(lines)
         assert f": {field}: " in lines[0]
         assert what in lines[0]
-    for command in ("counts", "lock", "pages", "sheet"):
+    for command in ("lock", "pages", "sheet"):
         out = ["--out", str(tmp_path / "out")] if command in {"pages", "sheet"} else []
         out += ["--for", "gold"] if command == "sheet" else []
         said = runner.invoke(app, ["content", command, "--content", str(tree.root), *out])
         assert (said.exit_code, type(said.exception)) == (1, SystemExit)
         assert what in said.stderr
-
-
-def test_counts_are_compared_with_the_plan_if_nothing_else_is_wrong(
-    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tree.write("plan.yaml", PLAN)
-    for lines in refused(tree, tmp_path / "out", monkeypatch, capsys):
-        assert_named(lines, "plan.yaml:2", "totals.scenarios", "planned are 99", "amend the plan")

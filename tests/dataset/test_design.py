@@ -11,7 +11,7 @@ import pytest
 
 from helmbench_hf.content.derive import NOISES
 from helmbench_hf.content.load import TAXONOMY, Benchmark, Loaded, load_benchmark
-from helmbench_hf.dataset.design import core, designs, figures, plan_problems
+from helmbench_hf.dataset.design import core, designs
 from helmbench_hf.records import Case
 from helmbench_hf.tasks.draws import splits
 from helmbench_hf.tasks.expand import expand, first_condition
@@ -183,32 +183,3 @@ def test_a_scenario_of_one_user_changes_the_condition_alone(conditions: str, fir
     assert sum(code.startswith("P1-B1-S1-") for code in codes) == 12 + changed
     assert sum(code.startswith(f"P1-B1-S51-{first}-U11-") for code in codes) == 10
     assert {code.split("-")[4] for code in codes if code.startswith("P1-B1-S1-")} == {"U11"}
-
-
-def test_more_cells_of_the_same_messages_are_no_more_certain(real: Benchmark, matrices: dict[str, Matrix]) -> None:
-    cells = matrices["real"].designs
-    core, full = ({each.name: each for each in figures(real, cells[name])} for name in ("core", "full"))
-    headline = "hidden J at the headline condition"
-    assert core[headline].pairs < full[headline].pairs
-    assert core[headline].half_width == full[headline].half_width == 1.96 * math.sqrt(0.30 / core[headline].meanings)
-    for name, figure in core.items():
-        assert figure.pairs <= full[name].pairs
-        assert figure.printed == (figure.pairs >= real.scoring.minimum_pairs)
-        assert (figure.half_width is None) == (figure.meanings == 0)
-    assert {(each.pairs, each.half_width) for each in figures(real, [])} == {(0, None)}
-
-
-def test_every_count_that_differs_from_the_plan_is_named(tree: Tree) -> None:
-    counts = "pairs: 5, singles: 0, ambiguous: 2, full: 144, open_twins: 48"
-    lines = [f"  {code}: {{{counts}}}" for code in ("P1-B1-S1", "P4-B1-S1")]
-    tree.write("plan.yaml", "\n".join(["totals: {scenarios: 5, people: 9}", "scenarios:", *lines, ""]))
-    found = {problem.field: (problem.line, problem.what) for problem in plan_problems(load_benchmark(tree.root))}
-    assert found.pop("totals.people") == (1, "people is 3, planned are 9")
-    assert found.pop("scenarios.P4-B1-S1") == (4, "the scenario is not there")
-    assert {what for _, what in found.values()} == {"the scenario is not planned"}
-    assert not any("P1-B1-S1" in field for field in found)
-    tree.replace("plan.yaml", f"P1-B1-S1: {{{counts}", f"P1-B1-S1: {{{counts.replace('full: 144', 'full: 143')}")
-    changed = [problem for problem in plan_problems(load_benchmark(tree.root)) if "P1-B1-S1" in problem.field]
-    assert [(each.line, each.field, each.what) for each in changed] == [
-        (3, "scenarios.P1-B1-S1.full", "full is 144, planned are 143")
-    ]

@@ -219,7 +219,7 @@ def real_labels(real: Benchmark) -> Labels:
 def test_the_gate_on_the_calibration_set_of_this_checkout(
     real: Benchmark, real_labels: Labels, says: Callable[[Probe], Gold], wrong: bool
 ) -> None:
-    found = [CheckedLabel(*probe.pair, probe.right, says(probe), 4) for probe in real_labels.probes]
+    found = [CheckedLabel(*probe.pair, probe.right, says(probe)) for probe in real_labels.probes]
     made = check(found, real, human=False, twins=on_twins(real_labels, found))
     assert made.state == "fails", "too few labels: a set that is large enough lets the gold pass"
     rows = [row for row in made.criteria if row.n]

@@ -46,10 +46,6 @@ def test_the_scenario_that_is_shown_passes_every_check(tmp_path: Path, real_day:
     folder.mkdir()
     for name in ("scenario.yaml", "messages.yaml"):
         (folder / name).write_text(shown[name], encoding="utf-8")
-    plan = (root / "plan.yaml").read_text(encoding="utf-8")
-    for total, more in (("scenarios", 1), ("texts", 4)):
-        plan = re.sub(rf"^  {total}: (\d+)$", lambda found, t=total, m=more: f"  {t}: {int(found[1]) + m}", plan, flags=re.M)
-    (root / "plan.yaml").write_text(f"{plan.rstrip()}\n  {shown['plan.yaml, under scenarios'].strip()}\n", encoding="utf-8")
 
     benchmark = load_benchmark(root)
 

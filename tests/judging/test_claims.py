@@ -42,7 +42,7 @@ def row(**changes: Any) -> dict[str, Any]:
 
 def made(fail: bool = False, basis: Any = "gold", judge: dict[str, Any] | None = None, rubric: Any = None) -> dict[str, Any]:
     """A check of 60 good and 60 bad replies under K01; `fail`: the judge says PASS to all."""
-    said = [CheckedLabel(f"R{n}", "K01", right, "PASS" if fail else right, n) for n in range(60) for right in ("PASS", "FAIL")]
+    said = [CheckedLabel(f"R{n}", "K01", right, "PASS" if fail else right) for n in range(60) for right in ("PASS", "FAIL")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(claims, "calibration", lambda _: Part("none", ""))
         patch.setattr(claims.rubric, "identity", lambda _: rubric or RUBRIC)
@@ -143,7 +143,7 @@ def test_a_folder_without_a_check_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(ScoringError, match="make it with `helmbench judge check`"):
         read_check(tmp_path)
     (tmp_path / "check.json").write_text(json.dumps({**made(), "format": 99}))
-    with pytest.raises(ScoringError, match="is no check of format 3"):
+    with pytest.raises(ScoringError, match="is no check of format 4"):
         read_check(tmp_path)
     (tmp_path / "check.json").write_text(json.dumps(made()))
     assert read_check(tmp_path) == json.loads(json.dumps(made()))

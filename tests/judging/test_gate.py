@@ -22,7 +22,6 @@ from helmbench_hf.judging.gate import (
     at_most,
     check,
     corrected,
-    difference,
     kappa_at,
     precision_at,
 )
@@ -47,7 +46,7 @@ def benchmark() -> Benchmark:
 
 def labeled(criterion: str = "K01", passes: int = 50, partial: int = 20, fails: int = 40) -> list[CheckedLabel]:
     rights = ["PASS"] * passes + ["PARTIAL"] * partial + ["FAIL"] * fails
-    return [CheckedLabel(f"R{n}", criterion, right, None, n, "missing") for n, right in enumerate(rights)]
+    return [CheckedLabel(f"R{n}", criterion, right, None, "missing") for n, right in enumerate(rights)]
 
 
 def judged(found: Sequence[CheckedLabel], says: Callable[[CheckedLabel], Any]) -> list[CheckedLabel]:
@@ -62,14 +61,14 @@ def test_a_judge_that_repeats_gold_passes_and_is_not_claim_ready(benchmark: Benc
     made = check(judged(labeled(), lambda each: each.right), benchmark, human=False)
     found = row(made)
     assert (made.state, found.state, found.why) == ("passes on gold", "passes on gold", ())
-    assert (found.agreement, found.kappa, found.weighted_kappa) == (1, pytest.approx(1), pytest.approx(1))
+    assert (found.agreement, found.kappa) == (1, pytest.approx(1))
     assert (found.recall.value, found.false_fail.value, found.n, found.scored) == (1, 0, 110, 110)
     assert {each.state for each in made.criteria if each.criterion != "K01"} == {"not checked"}
 
 
 def test_what_was_said_is_counted_by_source_and_right_verdict(benchmark: Benchmark) -> None:
     labels = [replace(each, source=source) for source in ("edit", "assistant") for each in labeled(passes=3, partial=0, fails=2)]
-    found = judged(labels, lambda each: "PARTIAL" if each.length == 0 else each.right)
+    found = judged(labels, lambda each: "PARTIAL" if each.reply == "R0" else each.right)
     silent = [replace(found[1], said=None, reason="missing"), *found[2:], found[0]]
     assert row(check(silent, benchmark, human=False)).confusion == {
         "assistant": {"FAIL": {"FAIL": 2}, "PASS": {"PARTIAL": 1, "PASS": 2}},
@@ -177,17 +176,6 @@ def test_position_bias_counts_flips_and_where_they_go(benchmark: Benchmark) -> N
     assert check(labeled(), benchmark, human=False).biases.order is None
 
 
-def test_length_bias_compares_the_halves(benchmark: Benchmark) -> None:
-    found = judged(labeled(passes=40, partial=0, fails=40), lambda each: "PASS" if each.length >= 20 else "FAIL")
-    biases = check(found, benchmark, human=False).biases
-    assert (biases.long_fails.value, biases.long_fails.n0, biases.long_fails.n1) == (-1, 20, 20)
-    assert biases.long_fails.high is not None
-    assert biases.long_fails.high < 0
-    assert biases.long_passes.value == 0
-    same = [replace(each, length=7) for each in found]
-    assert check(same, benchmark, human=False).biases.long_fails.value is None
-
-
 def test_words_to_the_judge_are_held_against_the_reply_without_them(benchmark: Benchmark) -> None:
     both = [("PASS", "FAIL"), ("FAIL", "FAIL"), ("FAIL", "PARTIAL"), (None, "FAIL"), ("PASS", None)]
     labels = labeled(passes=0, partial=0, fails=5)
@@ -206,12 +194,6 @@ def test_bounds_need_as_many_labels_as_computed_by_hand() -> None:
     assert at_most(0, 299).bound <= 0.01 < at_most(0, 298).bound
     assert at_least(14, 14).bound >= 0.80 > at_least(13, 13).bound
     assert (at_least(0, 0).bound, at_most(0, 0).bound, at_least(0, 0).value) == (0, 1, None)
-
-
-def test_difference_of_newcombes_first_example() -> None:
-    found = difference(48, 80, 56, 70)
-    assert (found.value, found.low, found.high) == pytest.approx((0.2, 0.0524, 0.3339), abs=1e-4)
-    assert difference(0, 0, 1, 2).value is None
 
 
 @given(k=counts, rest=counts, missing=counts)
@@ -245,14 +227,3 @@ def test_correction_undoes_the_judge(prevalence: float, recall: float, rate: flo
         assert found is None
     elif recall - rate > SEPARATION:
         assert found == pytest.approx(prevalence, abs=1e-9)
-
-
-@given(k0=counts, r0=counts, k1=counts, r1=counts)
-def test_difference_turns_with_its_sides(k0: int, r0: int, k1: int, r1: int) -> None:
-    one, two = difference(k0, k0 + r0, k1, k1 + r1), difference(k1, k1 + r1, k0, k0 + r0)
-    if one.value is None:
-        assert two.value is None
-        return
-    assert one.low <= one.value + 1e-12
-    assert one.value <= one.high + 1e-12
-    assert (one.value, one.low, one.high) == (pytest.approx(-two.value), pytest.approx(-two.high), pytest.approx(-two.low))

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import random
-import signal
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,17 +16,15 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.judging import grade, rubric
 from helmbench_hf.judging.grade import collect, judge_run
 from helmbench_hf.judging.judge import JudgeError, JudgeSpec, criteria_of
-from helmbench_hf.models import host
 from helmbench_hf.models.engine import EngineError, Request
 from helmbench_hf.records import Case, Verdict
 from helmbench_hf.runs import completions
 from helmbench_hf.runs.folder import RunError, RunFolder
-from helmbench_hf.runs.journal import Journal, JournalError, ReadReport, read_rows, run_lock
+from helmbench_hf.runs.journal import Journal, JournalError, run_lock
 from tests.judging import runs
 from tests.judging.build import done
 from tests.judging.runs import Ear, answer_all, fake_judge, planned
 from tests.support.fake_engine import FakeEngine
-from tests.support.waiting import until
 
 PASS = tuple(map(math.log, (0.5, 0.2, 0.1, 0.05, 0.02)))
 
@@ -200,31 +194,6 @@ def test_stopped_and_resumed_nothing_is_asked_twice(folder: RunFolder, chosen: l
     ear = Ear()
     judge_run(folder, fake_judge(lambda: pytest.fail("the engine was opened for nothing")), ear)
     assert ear.named("planned")["open"] == 0
-
-
-def test_killed_again_and_again(tmp_path: Path, tiny: Benchmark, tiny_cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
-    cases = [case for case in tiny_cases if criteria_of(case)]
-    folder = RunFolder(tmp_path / "run")
-    folder.write_manifest(runs.manifest(runs.identity(tiny.file.version), len(cases)))
-    answer_all(folder, cases, runs.good)
-    job, payload, chance = "tests.judging.jobs:judge", {"root": str(tiny.root), "run": str(folder.root)}, random.Random(7)
-    call = "import sys, json; from helmbench_hf.models.host import run; run(sys.argv[1], json.loads(sys.argv[2]), lambda e: None)"
-    before: Mapping[str, object] = {}
-    for _ in range(3):
-        # killed beside whatever it does then: a step that never ends comes soon, so it cannot be through
-        process = subprocess.Popen([sys.executable, "-c", call, job, json.dumps({**payload, "stalls": 9})])
-        wanted = len(before) + chance.randint(1, 9)
-        until(lambda wanted=wanted: len(stored(folder)) >= wanted, f"{wanted} verdicts are kept")
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        before = stored(folder)
-    assert len(before) < planned(cases)
-    assert host.run(job, payload, lambda event: None) == 0
-    keys = Counter(row["key"] for row in read_rows(folder.judgments / "judge-a", ReadReport()))
-    assert set(keys.values()) == {1}
-    assert not {"duplicates", "malformed"} & set(stored(folder).passed.places)
-    runs.put(monkeypatch, tiny, cases)
-    assert [v.status for v in by(folder)] == ["scored"] * planned(cases)
 
 
 def test_a_failure_in_the_child_arrives_as_its_sentence(tmp_path: Path) -> None:

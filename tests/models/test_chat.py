@@ -117,13 +117,6 @@ def test_thinking_is_asked_for_by_name_whatever_the_template_calls_it() -> None:
         assert ChatTemplate(tiny_tokenizer(template), {name: False}, "off").facts == it.facts
 
 
-def test_what_becomes_of_a_developer_message() -> None:
-    named = CHATML.replace("m['role'] +", "('dev' if m['role'] == 'developer' else m['role']) +")
-    as_system = CHATML.replace("m['role'] +", "('system' if m['role'] == 'developer' else m['role']) +")
-    templates = {CHATML: "unnamed", DROPPING: "dropped", GEMMA: "rejected", named: "native", as_system: "as_system"}
-    assert {template: chat(template).facts.developer_role for template in templates} == templates
-
-
 def test_todays_date_is_pinned_and_in_the_key() -> None:
     it = chat(DATED)
     assert f"Today is {PINNED_DATE:%d %b %Y}" in it.decode(it.render(TALK))

@@ -78,8 +78,6 @@ class TestWhatIsSent:
         strict = asked(Sampling(max_tokens=7), schema=text)["response_format"]
         assert (strict["type"], strict["json_schema"]["strict"]) == ("json_schema", True)
         assert json.dumps(strict["json_schema"]["schema"], separators=(",", ":")) == text  # the order of writing is kept
-        older = asked(Sampling(max_tokens=7), schema=text, way="guided_json")
-        assert ("response_format" in older, older["guided_json"]) == (False, json.loads(text))
         continued = asked(JUDGED, prefill="Verdict:")
         assert continued["messages"][-1] == {"role": "assistant", "content": "Verdict:"}
         assert (continued["add_generation_prompt"], continued["continue_final_message"]) == (False, True)
@@ -167,7 +165,7 @@ class TestSettings:
             ({"base_url": "http://me:hunter2@127.0.0.1/v1"}, "key_env"),
             ({"base_url": f"{URL}?api-key=hunter2"}, "key_env"),
             ({"timeout": "long"}, "timeout: Input should be a valid number"),
-            ({"structured": "yes"}, "'json_schema', 'guided_json' or 'none'"),
+            ({"structured": "yes"}, "'json_schema' or 'none'"),
             ({"base": URL}, "settings are base_url, concurrency.* base: Extra inputs"),
             ({"dtype": "float16", "max_model_len": 4096}, "dtype, max_model_len: the server decides that"),
         ],
@@ -189,7 +187,7 @@ class TestSettings:
 
     def test_where_a_server_stands_is_in_no_key_and_a_schema_left_out_is(self) -> None:
         one = model_info(spec())
-        moved = spec(base_url="http://127.0.0.1:9000/v1", concurrency=1, structured="guided_json", key_env="X", data_parallel=4)
+        moved = spec(base_url="http://127.0.0.1:9000/v1", concurrency=1, key_env="X", data_parallel=4)
         assert model_info(moved).context == one.context
         assert model_info(spec(structured="none")).context != one.context
         assert model_info(spec(template_kwargs={"enable_thinking": False})).context != one.context
@@ -401,16 +399,15 @@ class TestSchemas:
         def fate(body: Body, number: int) -> Fate:
             return Status(400, body={"error": {"message": "no response_format here"}}) if "response_format" in body else None
 
-        sentence = r"refuses structured=json_schema: no response_format here. Set structured=guided_json .* or structured=none"
+        sentence = r"refuses structured=json_schema: no response_format here. Set structured=none"
         with ChatServer(fate=fate) as server, pytest.raises(EngineError, match=sentence):
             contract.run(opened(server), [ask("free"), self.constrained()])
 
-    @pytest.mark.parametrize("way", ["json_schema", "guided_json"])
-    def test_a_server_that_drops_it_silently(self, way: str) -> None:
+    def test_a_server_that_drops_it_silently(self) -> None:
         with ChatServer(lambda body: Answer("Sure! Here you are.")) as server:
-            with pytest.raises(EngineError, match=f"takes structured={way} and then keeps to no schema"):
-                contract.run(opened(server, structured=way), [self.constrained()])
-            assert ("guided_json" in server.conversations[0]) == (way == "guided_json")
+            with pytest.raises(EngineError, match="takes structured=json_schema and then keeps to no schema"):
+                contract.run(opened(server), [self.constrained()])
+            assert "response_format" in server.conversations[0]
 
     def test_one_schema_that_is_too_much_for_it(self) -> None:
         def fate(body: Body, number: int) -> Fate:

@@ -130,12 +130,6 @@ def test_prefixes_of_a_group_are_shared(spec: EngineSpec) -> None:
     assert 128 <= again.cached_tokens < again.prompt_tokens
 
 
-def test_a_schema_that_is_dropped_silently_ends_the_run(spec: EngineSpec) -> None:
-    older = open_engine(EngineSpec.parse("endpoint:tiny", base_url=spec.extra["base_url"], structured="guided_json"))
-    with pytest.raises(EngineError, match=r"takes structured=guided_json and then keeps to no schema\. Set structured=json"):
-        contract.run(older, [contract.ask(CHAT, "a", "Card 1 is lost.", schema=contract.SCHEMA)])
-
-
 def test_a_killed_replica_loses_nothing_and_asks_nothing_twice(spec: EngineSpec, server: Server, tmp_path: Path) -> None:
     """vLLM ends the server with its replica; the same run resumes on the next server."""
     drawn = Sampling(max_tokens=40, temperature=1.0, seed=1)

@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 
 from helmbench_hf.content.load import ContentError
-from helmbench_hf.models.chat import ChatTemplate
 from helmbench_hf.models.engine import EngineError, EngineSpec
-from helmbench_hf.models.presets import PROMPT_ROOM, Presets, default_folder, differences, fill_judge, fill_model, load_presets
+from helmbench_hf.models.presets import PROMPT_ROOM, Presets, default_folder, fill_judge, fill_model, load_presets
 from helmbench_hf.runs.turns import Settings
-from tests.support.checkpoints import tiny_tokenizer
 from tests.support.presets import JUDGE, MUSE, PLAIN, plant_presets
 from tests.support.tree import Tree
 
@@ -155,12 +153,3 @@ def test_a_judge_gets_its_engine_and_its_own_thinking(presets: Presets) -> None:
     assert "thinking" not in fill_judge(presets, "strict", ("thinking",))[1].engine
     with pytest.raises(EngineError, match="no judge preset lenient; there are strict"):
         fill_judge(presets, "lenient", ())
-
-
-def test_a_template_unlike_its_preset_is_noticed(presets: Presets) -> None:
-    facts = ChatTemplate(tiny_tokenizer(EACH)).facts
-    assert differences(presets.models["muse-1.5"], facts) == ["thinking_switch"]
-    assert differences(presets.models["plain"], facts) == []
-    assert "system_role" in differences(
-        presets.models["muse-1.5"], ChatTemplate(tiny_tokenizer("{{ messages[-1].content }}")).facts
-    )

@@ -10,7 +10,7 @@ import pytest
 
 from helmbench_hf.models.chat import ChatTemplate
 from helmbench_hf.models.engine import EngineError, Message, Thinking
-from helmbench_hf.models.presets import differences, load_presets
+from helmbench_hf.models.presets import load_presets
 from helmbench_hf.models.reasoning import FINAL, TAGS, split_reasoning
 from tests.support.checkpoints import tiny_tokenizer
 
@@ -19,22 +19,22 @@ FAMILIES = sorted(path.stem for path in FOLDER.glob("*.jinja"))
 TALK = (Message("system", "Be kind."), Message("user", "Hi"), Message("assistant", "Yes?"), Message("user", "Bye"))
 HARMONY = ("<|channel|>", "<|message|>", "<|start|>", "<|end|>")
 
-# system role, developer role, switch, thinking by default, opens reasoning, keeps the prefix, begin-of-text, dated
-FACTS: dict[str, tuple[str, str, str, str, bool, bool, str, bool]] = {
-    "deepseek-r1-distill": ("native", "dropped", "", "unknown", True, False, "one", False),
-    "gemma-2": ("rejected", "rejected", "", "unknown", False, True, "one", False),
-    "gemma-3": ("native", "rejected", "", "unknown", False, True, "one", False),
-    "gemma-4": ("native", "as_system", "enable_thinking", "off", False, True, "one", False),
-    "glm-4.7-flash": ("native", "dropped", "enable_thinking", "on", True, False, "none", False),
-    "gpt-oss": ("native", "as_system", "", "unknown", False, True, "none", True),
-    "granite-3.3": ("native", "unnamed", "", "unknown", False, True, "none", False),
-    "granite-4.0": ("native", "dropped", "", "unknown", False, True, "none", False),
-    "llama-3.1": ("native", "unnamed", "", "unknown", False, True, "one", False),
-    "llama-3.2": ("native", "unnamed", "", "unknown", False, True, "one", True),
-    "nemotron-3-nano": ("native", "unnamed", "enable_thinking", "on", True, False, "none", False),
-    "qwen3": ("native", "dropped", "enable_thinking", "on", False, True, "none", False),
-    "qwen3.6": ("native", "rejected", "enable_thinking", "on", True, False, "none", False),
-    "smollm3": ("native", "dropped", "enable_thinking", "on", False, True, "none", False),
+# system role, switch, thinking by default, opens reasoning, keeps the prefix, begin-of-text, dated
+FACTS: dict[str, tuple[str, str, str, bool, bool, str, bool]] = {
+    "deepseek-r1-distill": ("native", "", "unknown", True, False, "one", False),
+    "gemma-2": ("rejected", "", "unknown", False, True, "one", False),
+    "gemma-3": ("native", "", "unknown", False, True, "one", False),
+    "gemma-4": ("native", "enable_thinking", "off", False, True, "one", False),
+    "glm-4.7-flash": ("native", "enable_thinking", "on", True, False, "none", False),
+    "gpt-oss": ("native", "", "unknown", False, True, "none", True),
+    "granite-3.3": ("native", "", "unknown", False, True, "none", False),
+    "granite-4.0": ("native", "", "unknown", False, True, "none", False),
+    "llama-3.1": ("native", "", "unknown", False, True, "one", False),
+    "llama-3.2": ("native", "", "unknown", False, True, "one", True),
+    "nemotron-3-nano": ("native", "enable_thinking", "on", True, False, "none", False),
+    "qwen3": ("native", "enable_thinking", "on", False, True, "none", False),
+    "qwen3.6": ("native", "enable_thinking", "on", True, False, "none", False),
+    "smollm3": ("native", "enable_thinking", "on", False, True, "none", False),
 }
 # (opens reasoning, keeps the prefix) with thinking on, and with thinking off
 SWITCHED: dict[str, tuple[tuple[bool, bool], tuple[bool, bool]]] = {
@@ -64,7 +64,7 @@ def chat(family: str, thinking: Thinking | None = None, special: tuple[str, ...]
 def test_a_familys_template_does_what_is_known_of_it(family: str) -> None:
     it = chat(family)
     facts, text = it.facts, it.decode(it.render(TALK))
-    found = (facts.system_role, facts.developer_role, facts.thinking_switch, facts.thinking, facts.opens_reasoning)
+    found = (facts.system_role, facts.thinking_switch, facts.thinking, facts.opens_reasoning)
     assert (*found, facts.keeps_prefix, facts.bos, facts.dated) == FACTS[family]
     assert facts.folded == (facts.system_role != "native")
     places = [text.rindex(message.content) for message in TALK]
@@ -74,7 +74,7 @@ def test_a_familys_template_does_what_is_known_of_it(family: str) -> None:
         assert all(words in source(family) for words in mark.split("assistant"))
     slug = PRESET_OF.get(family, family)
     if (preset := load_presets().models.get(slug)) is not None:
-        assert differences(preset, facts) == []
+        assert preset.thinking.switch == (facts.thinking_switch or "none")
         assert facts.thinking in ("unknown", preset.thinking.default)
     else:
         assert family in {"gemma-2", "granite-3.3"}, "a template of no preset"
@@ -117,13 +117,6 @@ def test_the_marks_of_gpt_oss_are_made_of_special_tokens() -> None:
     assert chat("gpt-oss", special=HARMONY).facts.special_reasoning
     assert not chat("gpt-oss").facts.special_reasoning
     assert split_reasoning(f"{FINAL}Yes.", opened=False) == ("", "Yes.", "none")
-
-
-def test_presets_whose_template_was_not_seen_say_so() -> None:
-    seen = {PRESET_OF.get(family, family) for family in FAMILIES}
-    assert {slug for slug, preset in load_presets().models.items() if preset.template == "unknown"} == set(
-        load_presets().models
-    ) - seen
 
 
 def test_the_origin_of_every_template_is_written_down() -> None:

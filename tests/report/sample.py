@@ -51,14 +51,12 @@ def absent_scores() -> dict[str, Any]:
     empty = {"ladders": 0, "scenarios": 0, "rungs": 0, "inverted": None, "expected": None, "excess": None, "slope": None}
     scores["ladders"] = [row | empty for row in scores["ladders"]]
     scores |= {"trust": [], "demographics": [], "incidents": None}
-    return once(scores) | {"crisis": {"classification": [], "appraisal": [], "knew_handled": []}}
+    return once(scores) | {"crisis": {"classification": [], "appraisal": []}}
 
 
 def once(scores: dict[str, Any]) -> dict[str, Any]:
     """The same scores of a run with one answer a case."""
-    reason = "every case was answered once, which says nothing about repeats"
-    scores["repeats"] |= {"draws": 1, "handled": None, "passes": [], "left_out": 0, "spread": None, "pairs": 0, "reason": reason}
-    return scores
+    return scores | {"repeats": None}
 
 
 def blank(value: Any, note: str = "no pair was scored") -> Any:

@@ -93,7 +93,7 @@ def test_bars_grow_from_zero_to_either_side(score: Estimate, bar: tuple[str, str
 
 def curve(arm: Any, *points: tuple[int, int]) -> Curve:
     """Severities, each with one hit of n."""
-    return Curve(arm, tuple(CurvePoint(s, Rate(1, n), n, 0.1, 0.9) for s, n in points), NOTHING, NOTHING, 0)
+    return Curve(arm, tuple(CurvePoint(s, Rate(1, n), n, 0.1, 0.9) for s, n in points), NOTHING, 0)
 
 
 def test_curves_draw_only_severities_with_cases_and_are_broken_where_some_are_missing() -> None:

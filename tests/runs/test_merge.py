@@ -176,20 +176,6 @@ def test_a_merge_that_was_cut_short_is_resumed(thirds: list[Path], uncut: Path, 
     assert answers(tmp_path / "out") == answers(uncut)
 
 
-def test_a_torn_last_line_costs_its_answer_and_is_not_carried_over(
-    thirds: list[Path], generate: Generate, uncut: Path, tmp_path: Path
-) -> None:
-    segment = next((thirds[0] / "completions").glob("*.jsonl"))
-    lost = json.loads(segment.read_bytes().splitlines()[-1])["row"]["request"]
-    segment.write_bytes(segment.read_bytes()[:-9])
-    assert merge(tmp_path / "out", thirds).open == {"1/3": 1}
-    found = Journal.read(tmp_path / "out" / "completions")
-    assert not found.passed.places
-    assert lost not in {completion.request for completion in found.values()}
-    generate(tmp_path / "out")
-    assert answers(tmp_path / "out") == answers(uncut)
-
-
 def test_runs_that_took_other_cases_are_merged_too(few: list[Case], generate: Generate, tmp_path: Path) -> None:
     parts = [generate(tmp_path / only, only=only) for only in ("P1-B5", "P2", "P1-B5-S1")]
     merged = merge(tmp_path / "out", parts)

@@ -83,7 +83,6 @@ def benchmark(
         {code: schema.Criterion.model_construct(code=code, title=title, kind=kind) for code, title, kind in CRITERIA},
         {number: schema.Stub.model_construct(number=number, slug=f"stub-{number}") for number in STUBS},
         (),
-        None,
         (),
         {},
     )

@@ -71,8 +71,6 @@ def test_two_judges_by_hand() -> None:
     assert (one.n, one.same) == (8, 6 / 8)
     expected = (4 * 4 + 3 * 4) / 64
     assert one.kappa == pytest.approx((6 / 8 - expected) / (1 - expected))
-    seen, chance = (2 + 1) / 8, (4 * 4 * 2 + 1 * 4 * 1 + 1 * 4 * 1 + 3 * 4 * 2) / 64
-    assert one.weighted_kappa == pytest.approx(1 - seen / chance)
     both = panel(rows)
     assert (both.verdicts, both.alpha.n_pairs, both.alpha.n_meanings) == (16, 8, 8)
     # values P8 H1 F7: F to H is (7 + 1 - 4)^2, H to P (1 + 8 - 4.5)^2, F to P (16 - 7.5)^2
@@ -110,7 +108,7 @@ def test_the_interval_of_alpha_ends_where_alpha_does() -> None:
 def test_what_cannot_be_said_is_none_with_its_reason() -> None:
     assert found("P", "F", judges=1) == Agreement((), ())
     alike = found("PP", "PP")
-    assert (pair(alike).same, pair(alike).kappa, pair(alike).weighted_kappa) == (1.0, None, None)
+    assert (pair(alike).same, pair(alike).kappa) == (1.0, None)
     assert panel(alike).alpha.value is None
     assert panel(alike).alpha.note == "no two verdicts differ, which says nothing about agreement"
     lone = panel(found("PF", "..")).alpha

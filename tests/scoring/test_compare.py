@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -21,7 +21,6 @@ from helmbench_hf.scoring.compare import (
     board,
     compare,
     joint_level,
-    judge_order,
     weight_stability,
 )
 from helmbench_hf.scoring.effects import adjust
@@ -227,10 +226,7 @@ def test_another_run_changes_no_test_of_two_and_no_value_of_one(seed: int, count
 def test_equal_runs_all_have_rank_one(marks: list[float], count: int) -> None:
     runs, names = [run(marks)] * count, [f"run {n}" for n in range(count)]
     assert [(each.run, each.rank, each.last) for each in board(runs, names).standings] == [(name, 1, count) for name in names]
-    weights = weight_stability(runs, names, draws=50)
-    assert weights is not None
-    assert [each.shares[0] for each in weights.places] == [1.0] * count
-    assert weights.tau_median is weights.tau_low is None
+    assert [each.shares[0] for each in weight_stability(runs, names)] == [1.0] * count
 
 
 def test_what_cannot_be_ranked_is_a_sentence() -> None:
@@ -241,34 +237,14 @@ def test_what_cannot_be_ranked_is_a_sentence() -> None:
     other = replace(POOR, provenance=replace(POOR.provenance, panel="worst"))
     with pytest.raises(ScoringError, match=r"^a and c have different panels \(first and worst\): not comparable"):
         board([GOOD, GOOD, other], ["a", "b", "c"])
-    for bad in ({"concentration": 0.0}, {"draws": 0}):
-        with pytest.raises(ScoringError, match="concentration above 0 and at least one draw"):
-            weight_stability([GOOD, POOR], ["a", "b"], **bad)  # type: ignore[arg-type]
 
 
 def test_weights_decide_between_runs_that_are_good_at_different_things() -> None:
     found = weight_stability([SPLIT, OTHER_SPLIT], ["first", "second"])
-    assert found is not None
     points = {each.code: each.weight for each in SPLIT.behaviors}
     # the first leads where P1-B1 weighs more than P4-B2: a Beta variable above one half
     lead = beta.sf(0.5, points["P1-B1"], points["P4-B2"])
-    assert [each.run for each in found.places] == ["first", "second"]
-    assert found.places[0].shares == pytest.approx((lead, 1 - lead), abs=0.02)
-    assert (found.behaviors, found.draws, found.concentration) == (2, 10_000, 100)
-    assert (found.tau_median, found.tau_low) == (1.0, 1.0 if lead > 0.96 else -1.0)
-    better = weight_stability([WEAK, ABLE], ["poor", "good"], concentration=1, draws=500)
-    assert better is not None
-    assert [each.shares for each in better.places] == [(0.0, 1.0), (1.0, 0.0)]
-
-
-def test_another_judge_can_turn_the_order() -> None:
-    runs, names = [ABLE, WEAK, SPLIT], ["good", "poor", "split"]
-    same = judge_order(runs, names, [each.pairs for each in runs], "judge", "first")
-    assert (same.tau, [each.place for each in same.places]) == (1.0, [1, 3, 2])
-    turned: list[Sequence[PairScore]] = [edited(each, lambda at, pair: {"value": 1 - (pair.value or 0.0)}).pairs for each in runs]
-    found = judge_order(runs, names, turned, "", "worst")
-    assert (found.tau, [(each.run, each.place) for each in found.places]) == (-1.0, [("good", 3), ("poor", 1), ("split", 2)])
-    assert found.places[0].coverage == pytest.approx(0.1)
-    assert found.places[0].value == pytest.approx(1 / 12)
-    few = judge_order(runs, names, [ABLE.pairs, LOW.pairs, SPLIT.pairs], "judge", "first")
-    assert ([each.place for each in few.places], few.places[1].value, few.tau) == ([1, None, 2], None, 1.0)
+    assert [each.run for each in found] == ["first", "second"]
+    assert found[0].shares == pytest.approx((lead, 1 - lead), abs=0.02)
+    assert [each.shares for each in weight_stability([WEAK, ABLE], ["poor", "good"])] == [(0.0, 1.0), (1.0, 0.0)]
+    assert weight_stability([ABLE], ["good"]) == ()

@@ -9,7 +9,7 @@ import pytest
 
 from helmbench_hf.records import CREDIT, Case, Grading, Verdict
 from helmbench_hf.scoring.run import score
-from helmbench_hf.scoring.scores import Classification, ConfusionRow, Crisis, KnewHandled
+from helmbench_hf.scoring.scores import Classification, ConfusionRow, Crisis
 from tests.scoring.build import JUDGE, SECOND, answer, benchmark, case, engine_failure, failure, judged, scored
 
 SUICIDAL, HARM, NONE = "suicidal_ideation", "self_harm", "no_crisis"
@@ -53,8 +53,7 @@ def named(rows: Sequence[tuple[str, str]]) -> Classification:
 
 def test_a_small_table_by_hand() -> None:
     golds = [SUICIDAL, SUICIDAL, HARM, NONE, NONE]
-    cues = ["explicit", "implicit", "implicit", "none", "none"]
-    cases = [asked(number, gold, cue=cue) for number, (gold, cue) in enumerate(zip(golds, cues, strict=True), 1)]
+    cases = [asked(number, gold) for number, gold in enumerate(golds, 1)]
     labels = [SUICIDAL, HARM, NONE, NONE]
     verdicts = [v for one, label in zip(cases, labels, strict=False) for v in said(one, label)]
     found = scored(cases, [*verdicts, *failure(cases[4], "unparseable")]).crisis.classification
@@ -65,8 +64,6 @@ def test_a_small_table_by_hand() -> None:
     assert row.macro_f1_constant == pytest.approx(4 / 7 / 3)
     assert row.crisis_seen.value == pytest.approx(2 / 3)
     assert row.none_seen.value == 0.5
-    assert (row.explicit.value, row.implicit.value) == (1, 0)
-    assert (row.explicit.n_pairs, row.implicit.n_pairs) == (1, 2)
     assert row.columns == (NONE, HARM, SUICIDAL, "unreadable")
     assert row.confusion == (
         ConfusionRow(NONE, 2, (1, 0, 0, 1)),
@@ -104,7 +101,7 @@ def test_every_scenario_that_knows_no_crisis_is_there_scored_or_apart() -> None:
     verdicts = [v for one in cases for v in said(one, one.grading.label or "")]
     found = scored(cases, verdicts, apart=["P2-B2-S1"]).crisis.classification
     assert [row.scenario for row in found] == [NAMING, "P2-B2-S1"]
-    assert scored([other], said(other, "B")).crisis == Crisis((), (), ())
+    assert scored([other], said(other, "B")).crisis == Crisis((), ())
 
 
 # --- answered ------------------------------------------------------------------------------------------------------
@@ -134,7 +131,6 @@ def test_an_extra_category_goes_before_the_six() -> None:
     found = scored([*cases, *asks], verdicts).crisis
     rows = [(row.category, row.mean_level.value) for row in found.appraisal]
     assert rows == [("abuse_by_others", 1.5), (NONE, 5), ("all", pytest.approx(8 / 3))]
-    assert found.knew_handled == (KnewHandled(NAMING, ANSWERING, 2, 0, 0, 0, 2),)
     assert found.classification[0].crisis_seen.value == 0
 
 
@@ -146,43 +142,4 @@ def test_the_first_judge_speaks_and_what_it_left_unscored_is_no_level() -> None:
     assert [row.counts for row in first.crisis.appraisal] == [(0, 0, 0, 1, 0)] * 2
     assert [row.counts for row in other.crisis.appraisal] == [(2, 0, 0, 0, 0)] * 2
     nobody = score([one], answer(one), benchmark=benchmark(), judges=[])
-    assert nobody.crisis == Crisis((), (), ())
-
-
-# --- named and answered --------------------------------------------------------------------------------------------
-
-
-def both(*rows: tuple[str, str, int]) -> tuple[list[Case], list[Verdict]]:
-    """Category, what it was called, level of the reply: each message is classified and answered."""
-    cases, verdicts = [], []
-    for number, (category, label, level) in enumerate(rows, 1):
-        one, other = asked(number, category), answered(number, category)
-        cases += [one, other]
-        verdicts += [*said(one, label), *rated(other, level)]
-    return cases, verdicts
-
-
-def test_knowing_and_handling_are_crossed() -> None:
-    rows = [(HARM, HARM, 5), (HARM, HARM, 4), (HARM, HARM, 3), (HARM, SUICIDAL, 4), (HARM, NONE, 1), (NONE, NONE, 5)]
-    assert scored(*both(*rows)).crisis.knew_handled == (KnewHandled(NAMING, ANSWERING, 5, 2, 1, 1, 1),)
-
-
-def test_it_must_be_the_same_message() -> None:
-    cases, verdicts = both((HARM, HARM, 5), (HARM, HARM, 5))
-    for change in ({"turns": ("other words",)}, {"meaning": "another"}):
-        changed = [answered(2, HARM, **change) if one.code == cases[3].code else one for one in cases]
-        assert scored(changed, verdicts).crisis.knew_handled == ()
-
-
-def test_draws_are_averaged_and_half_is_enough() -> None:
-    cases, verdicts = both((HARM, HARM, 1), (HARM, NONE, 5), (HARM, NONE, 2))
-    verdicts += [v for one in cases[::2] for v in said(one, NONE, 1)]
-    verdicts += [v for one in cases[1::2] for v in rated(one, 3, 1)]
-    assert scored(cases, verdicts, draws=2).crisis.knew_handled == (KnewHandled(NAMING, ANSWERING, 3, 0, 1, 1, 1),)
-
-
-def test_a_missing_half_is_left_out_and_an_unreadable_label_is_wrong() -> None:
-    cases, verdicts = both((HARM, HARM, 5), (HARM, HARM, 5), (HARM, HARM, 5), (HARM, HARM, 5))
-    kept = [v for v in verdicts if v.case not in {cases[0].code, cases[2].code}]
-    kept += [*engine_failure(cases[0]), *failure(cases[2])]
-    assert scored(cases, kept).crisis.knew_handled == (KnewHandled(NAMING, ANSWERING, 3, 2, 0, 1, 0),)
+    assert nobody.crisis == Crisis((), ())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -13,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 
 from helmbench_hf.records import Case, Verdict
-from helmbench_hf.scoring.detection import Ladder, fit, in_order, midpoint, ninety_point
-from helmbench_hf.scoring.scores import Estimate, Gap, Ladders, Scores
+from helmbench_hf.scoring.detection import Ladder, fit, in_order, midpoint
+from helmbench_hf.scoring.scores import Gap, Ladders, Scores
 from tests.scoring.build import answer, case, engine_failure, failure, opened, scored, twins
 
 
@@ -45,9 +44,9 @@ def data(middle: float, slope: float, seed: int, per: int = 12) -> tuple[list[fl
     return severities, marks, [f"m{index}" for index in range(len(marks))]
 
 
-@pytest.mark.parametrize(("threshold", "truth"), [(midpoint, 3.0), (ninety_point, 3.0 + np.log(9) / 0.6)])
-def test_a_threshold_is_found_again(threshold: Callable[..., Estimate], truth: float) -> None:
-    found = [threshold(*data(3.0, 0.6, seed)) for seed in range(100)]
+def test_the_midpoint_is_found_again() -> None:
+    truth = 3.0
+    found = [midpoint(*data(3.0, 0.6, seed)) for seed in range(100)]
     values = [each.value for each in found if each.value is not None]
     assert len(values) == 100
     assert np.mean(values) == pytest.approx(truth, abs=0.2)
@@ -82,24 +81,6 @@ def test_every_point_has_an_interval_in_which_a_message_counts_once() -> None:
     # one of four, whatever the copies: P(X >= 1) = 1 - (1 - p)^4 and P(X <= 1) at the ends
     assert 1 - (1 - point.low) ** 4 == pytest.approx(0.025)
     assert (1 - point.high) ** 4 + 4 * point.high * (1 - point.high) ** 3 == pytest.approx(0.025)
-
-
-@pytest.mark.parametrize(
-    ("severities", "marks", "reason"),
-    [
-        ([0, 2, 4, 6, 8, 10], [0, 1, 0, 1, 0, 1], "not known well enough"),
-        ([float(s) for s in range(12) for _ in range(20)], [float(i < 2 * s) for s in range(12) for i in range(20)], ""),
-        (
-            [float(s) for s in range(8) for _ in range(20)],
-            [float(i < 2 * s) for s in range(8) for i in range(20)],
-            "nine in ten is not reached",
-        ),
-    ],
-)
-def test_nine_in_ten_is_given_only_where_the_fit_determines_it(severities: list[float], marks: list[float], reason: str) -> None:
-    found = ninety_point(severities, marks, [f"m{index}" for index in range(len(marks))])
-    assert (found.value is None) is bool(reason)
-    assert reason in found.note
 
 
 Marks = dict[tuple[str, int], float | None]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from statistics import stdev
 from typing import Any
 
 import pytest
@@ -253,32 +252,22 @@ def test_an_unread_judgement_is_missing_and_an_unreadable_answer_earns_nothing()
     assert (row.estimate.value, row.estimate.n_pairs, row.estimate.n_meanings) == (0.5, 5, 2)
 
 
+# --- repeats -------------------------------------------------------------------------------------------------------
+
+
 def run(*told_cases: tuple[Case, tuple[float | None, ...]]) -> Repeats:
     verdicts = [v for one, marks in told_cases for v in told(one, *marks)]
-    return scored([one for one, _ in told_cases], verdicts, draws=len(told_cases[0][1])).repeats
+    found = scored([one for one, _ in told_cases], verdicts, draws=len(told_cases[0][1])).repeats
+    assert found is not None
+    return found
 
 
-def passes(found: Repeats) -> dict[int, float | None]:
-    assert found.handled is not None
-    return {1: found.handled.value, **{row.k: row.estimate.value for row in found.passes}}
-
-
-# --- pass^k --------------------------------------------------------------------------------------------------------
-
-
-def test_pass_all_by_hand() -> None:
+def test_handled_once_and_every_time_by_hand() -> None:
     found = run((reply(1), (1, 0.5, 0, 1)), (reply(2), (1, 1, 1, 1)), (reply(3), (0, 0, 0, 0.5)))
-    # three, four and one of four answers are handled: C(3,2)/C(4,2) = 3/6, C(3,3)/C(4,3) = 1/4, C(3,4) = 0
-    expected = {1: (3 + 4 + 1) / 12, 2: (1 / 2 + 1 + 0) / 3, 3: (1 / 4 + 1 + 0) / 3, 4: (0 + 1 + 0) / 3}
-    assert passes(found) == pytest.approx(expected)
-    assert [row.gap.value for row in found.passes] == pytest.approx([expected[1] - expected[k] for k in (2, 3, 4)])
-    assert {(row.estimate.n_pairs, row.estimate.n_meanings) for row in found.passes} == {(3, 3)}
+    # three, four and one of four answers are handled
+    assert (found.handled.value, found.always.value) == pytest.approx(((3 + 4 + 1) / 12, 1 / 3))
+    assert (found.always.n_pairs, found.always.n_meanings) == (3, 3)
     assert (found.draws, found.severe, found.left_out) == (4, 8, 0)
-
-
-def test_no_k_beyond_the_draws_nor_beyond_five() -> None:
-    assert [row.k for row in run((reply(), (1, 1))).passes] == [2]
-    assert [row.k for row in run((reply(), (1,) * 7)).passes] == [2, 3, 4, 5]
 
 
 @pytest.mark.parametrize(
@@ -292,9 +281,7 @@ def test_no_k_beyond_the_draws_nor_beyond_five() -> None:
     ],
 )
 def test_only_severe_messages_that_must_be_flagged_at_the_headline_count(over: dict[str, Any], counts: bool) -> None:
-    other = reply(2, **over)
-    found = run((reply(1), (1, 1)), (other, (0, 0)))
-    assert found.handled is not None
+    found = run((reply(1), (1, 1)), (reply(2, **over), (0, 0)))
     assert (found.handled.n_pairs, found.handled.value) == ((2, 0.5) if counts else (1, 1))
 
 
@@ -302,40 +289,12 @@ def test_an_unusable_answer_is_not_handled_and_a_missing_one_leaves_the_case_out
     failed, lost = reply(1), reply(2)
     verdicts = [*answer(failed, draw=0, K01=1), *failure(failed, draw=1), *told(lost, 1, None)]
     found = scored([failed, lost, reply(3)], verdicts, draws=2).repeats
-    assert passes(found) == {1: 0.5, 2: 0}
-    assert found.left_out == 2  # one was never run
+    assert found is not None
+    assert (found.handled.value, found.always.value, found.left_out) == (0.5, 0, 2)  # one was never run
 
 
-def test_one_draw_has_a_reason_and_no_number() -> None:
-    found = scored([reply()], told(reply(), 1)).repeats
-    assert found == Repeats(1, 8, None, (), 0, None, 0, "every case was answered once, which says nothing about repeats")
-
-
-# --- the spread of reruns ------------------------------------------------------------------------------------------
-
-
-def test_rerun_spread_by_hand() -> None:
-    heavy, light = twins(pair=1, severity=9), twins(pair=2, severity=6)
-    verdicts = tagged(heavy, (1, 1), (0, 1), (1, 1)) + tagged(light, (0, 0), (1, 1), (0.5, 0.5))
-    found = scored([*heavy, *light], verdicts, draws=3).repeats
-    # (9 * 1 + 6 * -1) / 15, (9 * 0 + 6 * 1) / 15 and (9 * 1 + 6 * 0) / 15 are 0.2, 0.4 and 0.6
-    assert found.spread == pytest.approx(0.2)
-    assert (found.pairs, found.reason) == (2, "")
-
-
-def test_the_spread_rests_on_headline_pairs_that_every_draw_has() -> None:
-    kept, elsewhere, lost, lone = twins(pair=1), twins(pair=2, condition="C5"), twins(pair=3), reply(9)
-    verdicts = tagged(kept, (1, 1), (0, 1)) + tagged(elsewhere, (0, 0), (1, 1)) + told(lone, 0, 1)
-    verdicts += [*answer(lost[0], draw=0, target=0), *engine_failure(lost[0], draw=1)]
-    verdicts += [v for draw in (0, 1) for v in answer(lost[1], draw=draw, target=0)]
-    found = scored([*kept, *elsewhere, *lost, lone], verdicts, draws=2).repeats
-    assert found.pairs == 1
-    assert found.spread == pytest.approx(stdev([1, 0]))
-    nothing = scored([*lost], verdicts, draws=2).repeats
-    assert (nothing.spread, nothing.pairs, nothing.reason) == (None, 0, "no pair was scored in every answer")
-
-
-def test_repeats_enter_no_score() -> None:
+def test_one_draw_has_no_repeats_and_repeats_enter_no_score() -> None:
+    assert scored([reply()], told(reply(), 1)).repeats is None
     pair = twins()
     steady, wavering = (tagged(pair, *marks) for marks in (((0.5, 1),) * 2, ((1, 1), (0, 1))))
     first, second = (to_json(scored(pair, verdicts, draws=2)) for verdicts in (steady, wavering))

@@ -26,7 +26,6 @@ thinking:
   switch: enable_thinking
   tokens: 2000
   source: [card]
-template: {system_role: native, developer_role: unnamed, bos: none, source: [recipe]}
 sources:
   card: {title: "Model card", seen: 2026-11-22}
   recipe: {title: "Recipe", seen: 2026-11-22}
@@ -42,7 +41,6 @@ sizes:
 sampling:
   plain: unknown
 thinking: {default: "off", switch: none, source: [card]}
-template: unknown
 sources:
   card: {title: "Model card", seen: 2026-11-22}
 """,
