@@ -26,8 +26,6 @@ from helmbench_hf.cli.shared import (
     Seed,
     SheetFolder,
     Sheets,
-    TensorParallel,
-    Thinking,
     benchmark_of,
     codes,
     group,
@@ -78,8 +76,6 @@ def check(
     run: Annotated[Path | None, typer.Option("--run", help="A run that this judge graded: gives the prevalence of use.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder of the check (default: runs/check-JUDGE).")] = None,
     content: Content = None,
-    thinking: Thinking = None,
-    tensor_parallel: TensorParallel = None,
     as_json: Json = False,
 ) -> None:
     """Hold a judge against labeled replies. After a stop the same command resumes; a judge that fails exits 0.
@@ -92,7 +88,7 @@ def check(
     if release or columns:
         if labels is None or judge is None or wanted or run is not None:
             fail("--format reads --labels FILE and asks --judge SPEC; leave --verdicts, --criteria and --run out")
-        spec = judge_spec(judge, thinking, tensor_parallel)
+        spec = judge_spec(judge)
         check_outside(spec, labels, release or "columns", columns, out, benchmark, as_json=as_json)
         return
     basis = labels_of.find_labels(benchmark, wanted, labels)
@@ -107,7 +103,7 @@ def check(
         row = {"id": verdicts.stem, "verdicts_sha256": digest(sorted([*pair, word] for pair, word in said.items()))}
         found = checking.replayed(basis, said, benchmark)
     else:
-        spec = judge_spec(judge or "", thinking, tensor_parallel)
+        spec = judge_spec(judge or "")
         folder = RunFolder(out or Path("runs") / f"check-{spec.id}")
         asked = checking.payload(folder.root, spec, benchmark.root, wanted, labels)
         child_job(checking.JOB, asked, f"check of {spec.id}", folder.root / "judge.log")

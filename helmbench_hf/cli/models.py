@@ -47,7 +47,7 @@ def _rows(presets: Presets) -> dict[str, Any]:
 def _thinking(model: ModelPreset) -> str:
     rule = model.thinking
     if rule.switch != "none":
-        return f"{rule.default} unless --thinking"
+        return f"{rule.default} unless -e thinking="
     return "always" if rule.default == "on" else "never"
 
 

@@ -48,13 +48,6 @@ Checks = Annotated[
         help="Folder of a check (`helmbench judge check`), cited if it is of the same judge, mode and rubric. May be repeated.",
     ),
 ]
-Thinking = Annotated[
-    str | None,
-    typer.Option("--thinking", help="on or off, for templates that have such a switch (default: what the template does)."),
-]
-TensorParallel = Annotated[
-    int | None, typer.Option("--tensor-parallel", min=1, help="GPUs per engine; the same as -e tensor_parallel_size=N.")
-]
 
 Sheets = Annotated[int, typer.Option("--parts", min=1, help="Number of sheets, one for each reader.")]
 FewerThan = Annotated[

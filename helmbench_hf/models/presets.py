@@ -88,7 +88,7 @@ class ThinkingRule(Authored):
 
     default: Thinking
     switch: Literal["enable_thinking", "thinking", "none"]
-    """The template's argument that `--thinking` sets."""
+    """The template's argument that `-e thinking=on|off` sets."""
     phrases: list[Text] = Field(default_factory=list)
     """Words in a system or user text that switch it too; helmbench adds none to a case."""
     tokens: OrUnknown[Tokens] | None = None
