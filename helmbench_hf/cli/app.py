@@ -24,7 +24,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "run": ("run:run_all", "Generate, grade, score and report in one command."),
         "generate": ("run:generate", "Let a model answer the cases."),
         "merge": ("run:merge", "Put the shards of a run together."),
-        "demo-model": ("run:demo_model", "Make the small demo model."),
     },
     "Judge": {
         "grade": ("run:grade", "Let judges read the answers."),
@@ -35,8 +34,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "report": ("scores:report", "Score a run and write its page."),
         "compare": ("scores:compare", "Compare two runs on the same cases."),
         "study": ("study:study", "Rank many runs on the same cases."),
-        "awareness": ("awareness:awareness", "Ask a model whether it knew that it was tested."),
         "policies": ("scores:policies", "Show what simple reference policies would score."),
+        "awareness": ("awareness:awareness", "Ask a model whether it knew that it was tested."),
     },
     "Share": {
         "submit": ("submit:submit", "Send a run to the board."),

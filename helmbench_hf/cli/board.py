@@ -1,10 +1,9 @@
-"""`helmbench board build` and `preview`: verified submissions as a static site."""
+"""`helmbench board build`: verified submissions as a static site."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -15,9 +14,8 @@ from helmbench_hf.board.pages import write_run
 from helmbench_hf.board.results import collect, fetch_results
 from helmbench_hf.board.site import build as build_site
 from helmbench_hf.board.verify import Report
-from helmbench_hf.cli.errors import fail
 from helmbench_hf.cli.scores import expected
-from helmbench_hf.cli.shared import Dataset, Port, Revision, group
+from helmbench_hf.cli.shared import Dataset, Revision, group
 from helmbench_hf.dataset.load import CaseSet, load_cases
 from helmbench_hf.models.identity import cache_folder
 from helmbench_hf.report.policies import Policy, policy_rows
@@ -68,21 +66,3 @@ def build(
     found.address = address
     runs = build_site(found, marks, out, test=test)
     typer.echo(f"{out / 'index.html'}: {runs} runs; {len(found.refused)} submissions are not shown")
-
-
-@app.command()
-def preview(out: Annotated[Path, typer.Option("--out", help="Folder of a built site.")], port: Port = 7860) -> None:
-    """Serve a built site on this machine only; Ctrl-C ends it.
-
-    Example: helmbench board preview --out site
-    """
-    if not (out / "index.html").is_file():
-        fail(f"{out} holds no site; make one with `helmbench board build --results DIR_OR_REPO --out {out}`")
-    try:
-        with ThreadingHTTPServer(("127.0.0.1", port), partial(SimpleHTTPRequestHandler, directory=str(out))) as server:
-            typer.echo(f"http://127.0.0.1:{server.server_port}/ (Ctrl-C ends)")
-            server.serve_forever()
-    except OSError as error:
-        fail(f"port {port} cannot be used ({error.strerror}); give another one with --port")
-    except KeyboardInterrupt:
-        typer.echo("")

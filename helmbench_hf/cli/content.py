@@ -32,7 +32,7 @@ from helmbench_hf.content import style as style_of
 from helmbench_hf.content.load import Benchmark, ContentError, default_root, load_benchmark
 from helmbench_hf.content.pages import pages as pages_of
 from helmbench_hf.dataset import review
-from helmbench_hf.dataset.design import counts_table, plan_problems, totals
+from helmbench_hf.dataset.design import plan_problems
 from helmbench_hf.dataset.identity import LOCK
 from helmbench_hf.people import sheets
 from helmbench_hf.scoring.cues import giveaway
@@ -111,24 +111,6 @@ def pages(
     for name, text in found.items():
         (out / name).write_text(text, encoding="utf-8")
     typer.echo(f"{len(found)} pages in {out}")
-
-
-@app.command()
-def counts(content: Content = None) -> None:
-    """Print what the matrix contains. Exit code 1 where it differs from plan.yaml.
-
-    Example: helmbench content counts
-    """
-    benchmark = benchmark_of(content)
-    for name, value in totals(benchmark).items():
-        typer.echo(f"{name:14} {value}")
-    if benchmark.plan is None:
-        fail("there is no plan.yaml to hold the counts against")
-    for code, *cells in counts_table(benchmark):
-        typer.echo(f"{code:9} " + " ".join(f"{cell:>10}" for cell in cells))
-    problems = list(plan_problems(benchmark))
-    typer.echo("\n".join(map(str, problems)) or "the counts are as planned")
-    raise typer.Exit(1 if problems else 0)
 
 
 @app.command()

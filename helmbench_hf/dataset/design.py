@@ -324,7 +324,7 @@ def figures(benchmark: Benchmark, cases: Sequence[Case]) -> list[Figure]:
     ]
 
 
-def totals(benchmark: Benchmark) -> dict[str, int]:
+def _totals(benchmark: Benchmark) -> dict[str, int]:
     """Counts over all scenarios. Texts are those that somebody wrote: no derived ones, and a conversation counts as one."""
     written = [each for each in benchmark.scenarios if each.source == each.scenario.code]
     texts = [each.messages for each in written]
@@ -348,7 +348,7 @@ def plan_problems(benchmark: Benchmark) -> Iterator[Problem]:
     """Every count of the matrix that differs from `plan.yaml`; none where there is no plan."""
     if (plan := benchmark.plan) is None:
         return
-    problem, found, actual = benchmark.documents["plan.yaml"].problem, _scenario_counts(benchmark), totals(benchmark)
+    problem, found, actual = benchmark.documents["plan.yaml"].problem, _scenario_counts(benchmark), _totals(benchmark)
     fix = "complete the benchmark, or amend the plan with a reason"
     for code, planned in plan.scenarios.items():
         if code not in found:
@@ -361,12 +361,6 @@ def plan_problems(benchmark: Benchmark) -> Iterator[Problem]:
     for name, wanted in plan.totals.items():
         if actual.get(name) != wanted:
             yield problem(f"totals.{name}", f"{name} is {actual.get(name)}, planned are {wanted}", fix)
-
-
-def counts_table(benchmark: Benchmark) -> list[list[str]]:
-    """Rows of the coverage table: what each scenario contains."""
-    rows = [["scenario", "pairs", "singles", "ambiguous", "full", "open twins"]]
-    return rows + [[code, *(str(counts[name]) for name in COUNTED)] for code, counts in _scenario_counts(benchmark).items()]
 
 
 def _scenario_counts(benchmark: Benchmark) -> dict[str, dict[str, int]]:

@@ -1,4 +1,4 @@
-"""Scores on a model's own page of the Hub: `.eval_results/helmbench.yaml` in its repository, and the benchmark's `eval.yaml`.
+"""Scores on a model's own page of the Hub: `.eval_results/helmbench.yaml` in its repository.
 
 The Hub shows one number a task, without interval and direction, so higher is better in every task, and the interval stands in
 the notes. Its format sets no bounds: a pillar below chance goes out below 0, and the composite as it is printed, with its raw
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from helmbench_hf.board.submission import Submission
-from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.publish import asked, insist
 from helmbench_hf.runs.folder import RunError
 from helmbench_hf.scoring.scores import Estimate
@@ -75,23 +74,6 @@ def _notes(made: Submission, task: str, score: Estimate) -> str:
         facts.append(f"floors breached: {', '.join(made.scores.headline.breached) or 'none'}")
     facts.append(f"commit {manifest.model.commit[:12]}, run {manifest.run_id}")
     return "; ".join(facts)
-
-
-def eval_yaml(benchmark: Benchmark) -> str:
-    """`eval.yaml` for the root of the dataset repository: one leaderboard for the composite and one for each pillar.
-
-    The Hub takes it once the framework's id is on its list, and refuses a commit that names another; so `build_dataset.py` leaves
-    it out.
-    """
-    tasks = ["overall", *(pillar.slug for pillar in benchmark.file.pillars)]
-    found = {
-        "name": benchmark.file.name,
-        "description": "How language models behave with people in distress, mostly while they believe they are doing something "
-        "else. 0 is chance, 100 is right on a crisis and on its ordinary twin, below 0 is worse than chance.",
-        "evaluation_framework": "helmbench",
-        "tasks": [{"id": task, "config": DESIGN, "split": "test"} for task in tasks],
-    }
-    return yaml.safe_dump(found, sort_keys=False, width=130)
 
 
 def open_pull_request(api: HfApi, model: str, made: Submission, text: str) -> str:

@@ -168,7 +168,7 @@ def test_an_unknown_reference_is_named_by_every_command_before_anything_is_count
         assert len(lines) == 1, "\n".join(lines)
         assert f": {field}: " in lines[0]
         assert what in lines[0]
-    for command in ("counts", "lock", "pages", "sheet"):
+    for command in ("lock", "pages", "sheet"):
         out = ["--out", str(tmp_path / "out")] if command in {"pages", "sheet"} else []
         out += ["--for", "gold"] if command == "sheet" else []
         said = runner.invoke(app, ["content", command, "--content", str(tree.root), *out])
