@@ -14,18 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from helmbench_hf.cli.shared import Json, put
-from helmbench_hf.content.load import default_benchmark
-from helmbench_hf.dataset.load import DatasetError
-from helmbench_hf.judging.grade import collect
 from helmbench_hf.report.numbers import DASH, figure, number, percent
 from helmbench_hf.report.text import plain
-from helmbench_hf.runs.folder import RunError, RunFolder, write_json
-from helmbench_hf.runs.journal import JournalError
-from helmbench_hf.scoring.compare import Board, JudgeOrder, WeightStability, board, judge_order, off_ranking, weight_stability
+from helmbench_hf.runs.folder import RunError, RunFolder
+from helmbench_hf.scoring.compare import Board, WeightStability, board, off_ranking, weight_stability
 from helmbench_hf.scoring.items import Items, items
-from helmbench_hf.scoring.run import pair_scores
-from helmbench_hf.scoring.scores import PairScore, Scores, read_scores
-from helmbench_hf.tasks.ledger import MAJORITY_OF, Panel, ScoringError
+from helmbench_hf.scoring.scores import read_scores
 
 MANY = 30
 """Comparisons above which the terminal shows only those that differ."""
@@ -39,32 +33,19 @@ class Study:
     models: tuple[str, ...]
     board: Board
     weights: WeightStability | None
-    judges: tuple[JudgeOrder, ...]
-    judges_reason: str
-    """Why there is no order by judge."""
     items: Items | None
     """None where no run is ranked."""
 
 
 def study(
     runs: Annotated[list[Path], typer.Argument(help="Folders of scored runs on the same cells, two or more.")],
-    concentration: Annotated[
-        float,
-        typer.Option(
-            "--concentration", min=0.01, help="Of the random behavior weights: the larger, the closer to the published ones."
-        ),
-    ] = 100,
-    draws: Annotated[int, typer.Option("--draws", min=1, help="Sets of random weights.")] = 10_000,
-    out: Annotated[Path | None, typer.Option("--out", help="Also write what --json prints to this file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Rank many runs on the same cells by a simultaneous test, and show other weights, other judges and item statistics.
+    """Rank many runs on the same cells by a simultaneous test, and show other weights and item statistics.
 
     Example: helmbench study runs/a runs/b runs/c
     """
-    found = _study(runs, concentration, draws)
-    if out is not None:
-        write_json(out, dataclasses.asdict(found))
+    found = _study(runs)
     if as_json:
         put(found, (), as_json)
         return
@@ -73,22 +54,19 @@ def study(
         console.print(block)
 
 
-def _study(folders: Sequence[Path], concentration: float, draws: int) -> Study:
+def _study(folders: Sequence[Path]) -> Study:
     short = [folder.resolve().name for folder in folders]
     names = short if len(set(short)) == len(short) else [str(folder) for folder in folders]
     runs = [read_scores(RunFolder(folder).scores) for folder in folders]
     standings = board(runs, names)
     # a run that is not ranked takes nothing away from what is said of the others
-    ranked = {name: (folder, run) for name, folder, run in zip(names, folders, runs, strict=True) if not off_ranking(run)}
-    judges, reason = _judges(ranked)
-    scores = [run for _, run in ranked.values()]
+    ranked = {name: run for name, run in zip(names, runs, strict=True) if not off_ranking(run)}
+    scores = list(ranked.values())
     return Study(
         names=tuple(names),
         models=tuple(map(_model, folders)),
         board=standings,
-        weights=weight_stability(scores, list(ranked), concentration, draws),
-        judges=judges,
-        judges_reason=reason,
+        weights=weight_stability(scores, list(ranked)),
         items=items(scores) if scores else None,
     )
 
@@ -101,45 +79,6 @@ def _model(folder: Path) -> str:
         return ""
 
 
-def _judges(ranked: Mapping[str, tuple[Path, Scores]]) -> tuple[tuple[JudgeOrder, ...], str]:
-    """The order by each judge put first and by each panel, from the journals; or why there is none."""
-    if len(ranked) < 2:
-        return (), "fewer than two runs are ranked"
-    runs = [run for _, run in ranked.values()]
-    ids = [judge.id for judge in runs[0].provenance.judges]
-    if len(ids) < 2:
-        return (), "fewer than two judges graded the runs"
-    panels: tuple[Panel, ...] = ("majority", "worst") if len(ids) >= MAJORITY_OF else ("worst",)
-    variants: list[tuple[str, Panel]] = [*((judge, "first") for judge in ids), *(("", panel) for panel in panels)]
-    rescored = []
-    for name, (folder, run) in ranked.items():
-        try:
-            rescored.append(_rescored(folder, variants, run))
-        except (DatasetError, JournalError, RunError, ScoringError) as error:
-            return (), f"{name} cannot be scored again: {error}"
-    by_variant = zip(variants, zip(*rescored, strict=True), strict=True)
-    return tuple(judge_order(runs, list(ranked), pairs, *variant) for variant, pairs in by_variant), ""
-
-
-def _rescored(folder: Path, variants: Sequence[tuple[str, Panel]], run: Scores) -> list[tuple[PairScore, ...]]:
-    """The pairs of a run by each (first judge, panel), from its journals; nothing is written."""
-    graded, draws = collect(RunFolder(folder)), RunFolder(folder).manifest().settings.draws
-    listed = [judge.id for judge in run.provenance.judges]
-    stale = RunError("its scores.json is older than its journals; score it again with `helmbench score`")
-    if [judge.id for judge in graded.judges] != listed:
-        raise stale
-    found = []
-    for first, panel in variants:
-        judges = sorted(graded.judges, key=lambda judge: judge.id != first) if first else graded.judges
-        benchmark = default_benchmark()
-        rows = pair_scores(graded.cases, graded.verdicts, benchmark=benchmark, judges=judges, draws=draws, panel=panel)
-        as_scored = panel == run.provenance.panel and first in ("", listed[0])
-        if as_scored and [row.value for row in rows] != [pair.value for pair in run.pairs]:
-            raise stale
-        found.append(rows)
-    return found
-
-
 def _shown(found: Study) -> Iterator[RenderableType]:
     ranks, models = found.board, dict(zip(found.names, found.models, strict=True))
     yield _text(f"{len(found.names)} runs on {ranks.pairs} headline pairs; every two are compared on the pairs that both scored")
@@ -150,7 +89,6 @@ def _shown(found: Study) -> Iterator[RenderableType]:
             yield _text(f"{each.run} is off the ranking: {each.reason}.")
     yield from _tests(ranks)
     yield from _weights(found.weights)
-    yield from _orders(found)
     yield from _items(found.items)
 
 
@@ -194,20 +132,6 @@ def _weights(found: WeightStability | None) -> Iterator[RenderableType]:
         "each run on the pairs that it scored: "
         f"Kendall's tau-b to the published order {taus[0]} (median), {taus[1]} (5% quantile)."
     )
-
-
-def _orders(found: Study) -> Iterator[RenderableType]:
-    if not found.judges:
-        yield _text(f"Other judges: no order ({found.judges_reason}).")
-        return
-    rows = []
-    for each in found.judges:
-        cells = (DASH if run.value is None else f"{run.place} ({number(100 * run.value, 1)})" for run in each.places)
-        rows.append((each.judge or f"panel {each.panel}", DASH if each.tau is None else number(each.tau, 2), *cells))
-    heads = ("Judge", "Tau", *(run.run for run in found.judges[0].places))
-    yield _table("Other judges: place (overall) of each run on the pairs scored so, without a test", heads, rows)
-    if any(run.value is None for each in found.judges for run in each.places):
-        yield _text("A dash: too little of the run is scored so.")
 
 
 def _items(found: Items | None) -> Iterator[RenderableType]:

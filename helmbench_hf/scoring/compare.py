@@ -22,7 +22,7 @@ from helmbench_hf.scoring.aggregate import POOLS, behavior_shares, weighted
 from helmbench_hf.scoring.effects import adjust, untested
 from helmbench_hf.scoring.gathered import gathered
 from helmbench_hf.scoring.intervals import Piece
-from helmbench_hf.scoring.scores import Estimate, Group, PairScore, Scores
+from helmbench_hf.scoring.scores import Estimate, Group, Scores
 from helmbench_hf.tasks.ledger import ScoringError
 
 Numbers = npt.NDArray[np.float64]
@@ -356,32 +356,6 @@ class WeightStability:
     """Its 5% quantile."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgePlace:
-    """One run by another judge or panel, on the pairs that it has scored so."""
-
-    run: str
-    value: float | None
-    """Overall; None where less than `minimum_coverage` is scored so."""
-    place: int | None
-    """1 + number of runs with a higher value; no test is made."""
-    coverage: float
-    """Share of the points that the pairs scored so carry."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeOrder:
-    """The runs once more, by another judge or panel."""
-
-    judge: str
-    """Id of the judge that gives the credit alone, or empty for a panel."""
-    panel: str
-    places: tuple[JudgePlace, ...]
-    """In the order of the runs given."""
-    tau: float | None
-    """Kendall's tau-b to the order under the runs' own panel, over the runs with a value. None where either is all equal."""
-
-
 def weight_stability(
     runs: Sequence[Scores], names: Sequence[str], concentration: float = 100, draws: int = 10_000, seed: int = SEED
 ) -> WeightStability | None:
@@ -424,34 +398,6 @@ def weight_stability(
         tau_median=float(np.median(defined)) if len(defined) else None,
         tau_low=float(np.quantile(defined, 0.05)) if len(defined) else None,
     )
-
-
-def judge_order(
-    runs: Sequence[Scores], names: Sequence[str], rescored: Sequence[Sequence[PairScore]], judge: str, panel: str
-) -> JudgeOrder:
-    """The order of the runs where their pairs are replaced by `rescored`, against their own."""
-    others = [replace(run, pairs=tuple(pairs)) for run, pairs in zip(runs, rescored, strict=True)]
-    before, after = ([_mean(_pieces(run, _values(run)), run.behaviors).value for run in side] for side in (runs, others))
-    shares, least = [_coverage(run) for run in others], runs[0].provenance.minimum_coverage
-    kept = [at for at, share in enumerate(shares) if share >= least - 1e-9 and after[at] is not None]
-    first, second = (places(np.array([[side[at] for at in kept]], dtype=np.float64))[0] for side in (before, after))
-    taken = dict(zip(kept, second.tolist(), strict=True))
-    found = tuple(
-        JudgePlace(name, after[at] if at in taken else None, taken.get(at), share)
-        for at, (name, share) in enumerate(zip(names, shares, strict=True))
-    )
-    tau = kendall(first, second) if len(kept) > 1 else math.nan
-    return JudgeOrder(judge, panel, found, None if math.isnan(tau) else tau)
-
-
-def _coverage(run: Scores) -> float:
-    """As `Coverage.share` of the overall score, for other pairs: the sum over scenarios of weight x share of pairs scored."""
-    found = gathered((pair.scenario, pair.value is not None) for pair in run.pairs if pair.headline)
-    share = 0.0
-    for behavior in run.behaviors:
-        scored = sum(sum(found[part]) / len(found[part]) for part in behavior.parts)
-        share += behavior.weight * scored / (len(behavior.parts) + len(behavior.absent))
-    return share / run.headline.overall.weight
 
 
 def places(values: Numbers) -> npt.NDArray[np.int64]:

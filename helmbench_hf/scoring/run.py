@@ -26,7 +26,7 @@ from helmbench_hf.scoring import (
     validity,
 )
 from helmbench_hf.scoring.claims import Claims
-from helmbench_hf.scoring.scores import FORMAT, FloorState, Group, Headline, JudgeState, PairScore, Provenance, Scores
+from helmbench_hf.scoring.scores import FORMAT, FloorState, Group, Headline, JudgeState, Provenance, Scores
 from helmbench_hf.tasks.ledger import Ledger, Panel
 
 NUMBERS_SHA256 = "cd9d8881aa7c67021edfa301a5d74e8c26340ca880132e1670a2b27ddf4dd6cf"
@@ -105,20 +105,6 @@ def score(
         checks=claims.cited,
         paths=paths.paths(ledger),
     )
-
-
-def pair_scores(
-    cases: Sequence[Case],
-    verdicts: Sequence[Verdict],
-    *,
-    benchmark: Benchmark,
-    judges: Sequence[JudgeInfo],
-    draws: int = 1,
-    panel: Panel = "first",
-) -> tuple[PairScore, ...]:
-    """The `pairs` of `score` alone, without all that is slow. Raises what it raises."""
-    ledger = Ledger(cases, verdicts, judges, draws, panel)
-    return tuple(unit.score for unit in pairs.units(ledger, pairs.design_of(benchmark, cases)))
 
 
 def _headline(overall: Group, states: Sequence[FloorState], benchmark: Benchmark) -> Headline:

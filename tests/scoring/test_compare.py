@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -21,7 +21,6 @@ from helmbench_hf.scoring.compare import (
     board,
     compare,
     joint_level,
-    judge_order,
     weight_stability,
 )
 from helmbench_hf.scoring.effects import adjust
@@ -259,16 +258,3 @@ def test_weights_decide_between_runs_that_are_good_at_different_things() -> None
     better = weight_stability([WEAK, ABLE], ["poor", "good"], concentration=1, draws=500)
     assert better is not None
     assert [each.shares for each in better.places] == [(0.0, 1.0), (1.0, 0.0)]
-
-
-def test_another_judge_can_turn_the_order() -> None:
-    runs, names = [ABLE, WEAK, SPLIT], ["good", "poor", "split"]
-    same = judge_order(runs, names, [each.pairs for each in runs], "judge", "first")
-    assert (same.tau, [each.place for each in same.places]) == (1.0, [1, 3, 2])
-    turned: list[Sequence[PairScore]] = [edited(each, lambda at, pair: {"value": 1 - (pair.value or 0.0)}).pairs for each in runs]
-    found = judge_order(runs, names, turned, "", "worst")
-    assert (found.tau, [(each.run, each.place) for each in found.places]) == (-1.0, [("good", 3), ("poor", 1), ("split", 2)])
-    assert found.places[0].coverage == pytest.approx(0.1)
-    assert found.places[0].value == pytest.approx(1 / 12)
-    few = judge_order(runs, names, [ABLE.pairs, LOW.pairs, SPLIT.pairs], "judge", "first")
-    assert ([each.place for each in few.places], few.places[1].value, few.tau) == ([1, None, 2], None, 1.0)
