@@ -54,7 +54,7 @@ def export(
     revision: Revision = None,
     only: Only = None,
 ) -> None:
-    """Write a web form for each person. A table with the same is beside it; import what they save.
+    """Write a web form for each person; import what they save.
 
     Example: helmbench people export --out forms --people 10 --per-person 30
     """
@@ -71,7 +71,7 @@ def export(
 
 @app.command("import")
 def take(
-    files: Annotated[list[Path], typer.Argument(help="What people handed in, all of a study at once (.json or .csv).")],
+    files: Annotated[list[Path], typer.Argument(help="The files that the forms saved, all of a study at once.")],
     run: Annotated[Path, typer.Option("--run", help="A new run folder.")],
     dataset: Dataset = None,
     revision: Revision = None,
