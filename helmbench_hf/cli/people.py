@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Annotated, Any
@@ -161,8 +162,23 @@ def rate(
                 address = f"http://{HOST}:{server.server_port}"
                 for secret, code in rated.links.items():
                     typer.echo(f"{code}: {address}/{secret}")
-                typer.echo(f"coordinator (raters must not see it): {address}/{rated.coordinator}")
                 typer.echo(f"{len(rated.tasks)} verdicts each; Ctrl-C ends")
 
             serve(ratings, port, ready)
-            typer.echo(f"\n{len(ratings.labels())} verdicts; next: helmbench judge check --labels {out / 'labels.csv'}")
+            typer.echo("\n" + "\n".join(_progress_lines(ratings)))
+            typer.echo(f"{len(ratings.labels())} verdicts; next: helmbench judge check --labels {out / 'labels.csv'}")
+
+
+def _progress_lines(ratings: Ratings) -> Iterator[str]:
+    """How far each rater came, and how far they agree."""
+    for rater in ratings.raters.values():
+        rated = sum(map(bool, rater.said.values()))
+        yield f"{rater.code}: {rated} rated, {len(rater.said) - rated} left open, of {len(ratings.rated.tasks)}"
+    found = ratings.agreement()
+    for row in found.panel:
+        if row.alpha.n_pairs:
+            yield f"{row.criterion:5} alpha {_interval(asdict(row.alpha))} on {row.alpha.n_pairs} replies with two verdicts"
+    for pair in found.judge_pairs:
+        if pair.n:
+            kappas = " ".join("-" if value is None else f"{value:.2f}" for value in (pair.kappa, pair.weighted_kappa))
+            yield f"{pair.criterion:5} {pair.first} and {pair.second}: kappa, plain and weighted, {kappas} on {pair.n} verdicts"

@@ -39,8 +39,7 @@ class Served:
         return f"127.0.0.1:{self.server.server_address[1]}"
 
     def path(self, who: str) -> str:
-        rated = self.ratings.rated
-        return f"/{ {code: secret for secret, code in rated.links.items()}.get(who, rated.coordinator) }"
+        return f"/{ {code: secret for secret, code in self.ratings.rated.links.items()}[who] }"
 
     def send(self, method: str, path: str, body: str = "", **headers: str) -> tuple[int, str, dict[str, str]]:
         connection = http.client.HTTPConnection("127.0.0.1", self.server.server_address[1], timeout=PATIENCE)
@@ -87,7 +86,6 @@ def test_forged_clicks_are_refused(served: Served) -> None:
     ):
         assert served.send("POST", path, form, **headers)[0] == 403
     assert served.send("POST", "/guess", form)[0] == 404
-    assert served.send("POST", served.path("coordinator"), form)[0] == 403
     assert served.send("POST", path, "event=verdict&task=x&verdict=PASS")[0] == 400
     assert served.send("POST", path, "x" * 20_000)[0] == 413
     assert served.send("GET", path, Host="evil.example")[0] == 403
@@ -189,11 +187,3 @@ def test_a_rater_rates_rests_goes_back_and_stops(browser: Any, served: Served, s
         assert fits()
         follow(page, "text=Go back to rating")
         assert page.locator("#material").count() == 1
-        page.goto(f"http://{served.address}{served.path('coordinator')}")
-        assert fits()
-        assert "No reply has verdicts of two raters" in page.inner_text("main")
-        for task in served.ratings.rated.order("R2")[:30]:
-            served.ratings.add("R2", "verdict", task.id, "FAIL")
-        page.reload()
-        assert "R1 and R2" in page.inner_text("main")
-        assert fits()
