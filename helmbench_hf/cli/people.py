@@ -96,7 +96,7 @@ def siri2(
     items: Annotated[
         Path, typer.Option("--items", help="The remarks and replies that you hold: item, remark, reply_a, reply_b.")
     ],
-    key: Annotated[Path, typer.Option("--key", help="The panel's ratings: item, reply (A or B), mean, sd (may be empty).")],
+    key: Annotated[Path, typer.Option("--key", help="The panel's ratings: item, reply (A or B), mean.")],
     answers: Annotated[Path, typer.Option("--answers", help="What raters said: rater, item, reply, rating (-3 to 3).")],
     as_json: Json = False,
 ) -> None:
@@ -120,7 +120,7 @@ def _siri2_lines(found: dict[str, Any]) -> Iterator[str]:
     if found["group"]["n"] > 1:
         yield f"mean distance of {found['group']['n']} raters: {_interval(found['group'])}"
     yield "by this key:"
-    yield from (f"{score:9.2f} {name}" for name, score in found["anchors"].items() if score is not None)
+    yield from (f"{score:9.2f} {name}" for name, score in found["anchors"].items())
     if not found["instrument"]["published_form"]:
         yield f"{replies} replies are not the 48 of the published form: no published score is comparable"
         return
