@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -30,12 +31,6 @@ def build(
         str, typer.Option("--results", help="Folder with submissions/, or OWNER/NAME of a results repository on the Hub.")
     ],
     out: Annotated[Path, typer.Option("--out", help="Folder of the site; pages of an earlier build are replaced.")],
-    results_revision: Annotated[
-        str | None, typer.Option("--results-revision", help="Branch, tag or commit of the results repository.")
-    ] = None,
-    cache_dir: Annotated[
-        Path | None, typer.Option("--cache", help="Where verified results are kept (default: the user's cache folder).")
-    ] = None,
     test: Annotated[
         bool, typer.Option("--test-board", help="Show runs of the design smoke too; the page then says that it is a test board.")
     ] = False,
@@ -55,14 +50,14 @@ def build(
     def policies(design: str) -> Sequence[Policy]:
         return policy_rows(*expected(load(design).cases))
 
-    def write(report: Report, folder: Path) -> None:
+    def write(report: Report) -> None:
         assert report.manifest is not None
-        write_run(report, folder, policies(report.manifest.dataset.design))
+        write_run(report, out / "runs" / report.manifest.run_id, policies(report.manifest.dataset.design))
 
-    kept = cache_folder() / "board" if cache_dir is None else cache_dir
-    root, address = fetch_results(results, results_revision, kept)
+    root, address = fetch_results(results, cache_folder() / "board")
     marks = read_marks(root)
-    found = collect(root, marks, load, kept, write, lambda line: typer.echo(plain(line), err=True), test=test)
+    shutil.rmtree(out / "runs", ignore_errors=True)
+    found = collect(root, marks, load, write, lambda line: typer.echo(plain(line), err=True), test=test)
     found.address = address
     runs = build_site(found, marks, out, test=test)
     typer.echo(f"{out / 'index.html'}: {runs} runs; {len(found.refused)} submissions are not shown")
