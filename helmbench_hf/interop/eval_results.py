@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from helmbench_hf.board.pull_request import propose
 from helmbench_hf.board.submission import Submission
-from helmbench_hf.dataset.publish import asked, insist
 from helmbench_hf.runs.folder import RunError
 from helmbench_hf.scoring.scores import Estimate
 
@@ -81,26 +81,9 @@ def open_pull_request(api: HfApi, model: str, made: Submission, text: str) -> st
 
     Raises RunError where the run is another model's or there is no token, PublishError where the Hub refuses.
     """
-    from huggingface_hub import CommitOperationAdd, get_token
-
     manifest = made.manifest
     if model != manifest.model.id:
         raise RunError(f"the run is of {manifest.model.id}, and its scores do not belong on the page of {model}")
-    if not (api.token or (api.token is None and get_token())):
-        raise RunError(
-            "there is no token: set HF_TOKEN, or sign in with `hf auth login`; it needs the right to open pull requests"
-        )
     title = f"HELMbench v{manifest.dataset.version} results, run {manifest.run_id}"
-
-    def send() -> str:
-        add = CommitOperationAdd(PATH, text.encode("utf-8"))
-        said = "Scores of a run that verifies with `helmbench verify`."
-        return str(api.create_commit(model, [add], commit_message=title, commit_description=said, create_pr=True).pr_url)
-
-    def arrived() -> str | None:
-        pulls = api.get_repo_discussions(model, discussion_type="pull_request", discussion_status="open")
-        return next((str(each.url) for each in pulls if each.title == title), None)
-
-    if (open_already := asked(arrived, f"the pull requests of {model} cannot be read", "model")) is not None:
-        return open_already
-    return insist(send, arrived, f"the pull request on {model}", api)
+    said = "Scores of a run that verifies with `helmbench verify`."
+    return propose(api, model, "model", title, said, {PATH: text.encode("utf-8")})

@@ -84,7 +84,7 @@ def test_the_workflow_verifies_a_real_submission(honest: bool, original: Path, t
     (tmp_path / "temp" / "places").write_text(f"{place}\n")
     done = forge.step("Verify it")
     assert done.returncode == (0 if honest else 1), done.stdout + done.stderr
-    assert ("accepted" if honest else "verdict.missing") in done.stdout
+    assert ("accepted" if honest else "verdict.edited") in done.stdout
 
 
 @pytest.mark.parametrize("path", ["requirements.txt", "space/requirements.txt"])
