@@ -33,7 +33,6 @@ from helmbench_hf.cli.shared import (
 )
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.calibration import READERS, store
-from helmbench_hf.hashing import digest
 from helmbench_hf.judging import check as checking
 from helmbench_hf.judging import claims, router_check, rubric, sheets
 from helmbench_hf.judging import labels as labels_of
@@ -47,13 +46,7 @@ Row = Mapping[str, Any]
 
 @app.command()
 def check(
-    judge: Annotated[str | None, typer.Option("--judge", help="The judge, as for `helmbench grade`.")] = None,
-    verdicts: Annotated[
-        Path | None,
-        typer.Option(
-            "--verdicts", help="Instead: what a judge from elsewhere said; CSV or JSONL: reply_code, criterion, verdict."
-        ),
-    ] = None,
+    judge: Annotated[str, typer.Option("--judge", help="The judge, as for `helmbench grade`.")],
     criteria: Criteria = "",
     labels: Annotated[
         Path | None,
@@ -82,32 +75,20 @@ def check(
 
     Example: helmbench judge check --judge vllm:OWNER/MODEL,mode=fast
     """
-    if (judge is None) == (verdicts is None):
-        fail("name one judge: --judge SPEC asks it, --verdicts FILE reads what it said elsewhere")
-    benchmark, wanted = benchmark_of(content), codes(criteria)
+    benchmark, wanted, spec = benchmark_of(content), codes(criteria), judge_spec(judge)
     if release or columns:
-        if labels is None or judge is None or wanted or run is not None:
-            fail("--format reads --labels FILE and asks --judge SPEC; leave --verdicts, --criteria and --run out")
-        spec = judge_spec(judge)
+        if labels is None or wanted or run is not None:
+            fail("--format reads --labels FILE; leave --criteria and --run out")
         check_outside(spec, labels, release or "columns", columns, out, benchmark, as_json=as_json)
         return
     basis = labels_of.find_labels(benchmark, wanted, labels)
     if not basis.probes:
         left_out = ", ".join(f"{count} {why}" for why, count in basis.left_out.items())
         fail("there is no label to check a judge with" + (f" ({left_out})" if left_out else ""))
-    if verdicts is not None:
-        if run is not None:
-            fail("--run needs --judge: a file of verdicts does not say whether the judge of that run gave them")
-        folder, cost = RunFolder(out or Path("runs") / f"check-{verdicts.stem}"), None
-        said = labels_of.outside_verdicts(verdicts)
-        row = {"id": verdicts.stem, "verdicts_sha256": digest(sorted([*pair, word] for pair, word in said.items()))}
-        found = checking.replayed(basis, said, benchmark)
-    else:
-        spec = judge_spec(judge or "")
-        folder = RunFolder(out or Path("runs") / f"check-{spec.id}")
-        asked = checking.payload(folder.root, spec, benchmark.root, wanted, labels)
-        child_job(checking.JOB, asked, f"check of {spec.id}", folder.root / "judge.log")
-        row, found, cost = checking.checked(folder, basis, benchmark)
+    folder = RunFolder(out or Path("runs") / f"check-{spec.id}")
+    asked = checking.payload(folder.root, spec, benchmark.root, wanted, labels)
+    child_job(checking.JOB, asked, f"check of {spec.id}", folder.root / "judge.log")
+    row, found, cost = checking.checked(folder, basis, benchmark)
     judged = None if run is None else _judged(run, row, benchmark)
     made = claims.document(found, basis, benchmark, row, cost=cost, judged=judged)
     write_json(folder.root / claims.FILE, made)

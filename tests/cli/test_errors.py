@@ -92,7 +92,7 @@ def test_a_lock_that_cannot_be_read_is_a_sentence(tree: Tree) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ("judge", "check", "--verdicts", "said.jsonl"),
+        ("judge", "check", "--judge", "vllm:x"),
         ("judge", "sheet", "--out", "sheets"),
         ("judge", "agreement"),
         ("content", "check"),
