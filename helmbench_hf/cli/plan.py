@@ -14,17 +14,12 @@ from helmbench_hf.cli.shared import Json, put
 from helmbench_hf.runs.generate import prepare
 from helmbench_hf.runs.plan import run_figures
 
+CACHE_BLOCK = 16
+"""Tokens of a block of the prefix cache on a GPU."""
 ROLES = {
     "native": "has a system role; the system text is in the rendered prompt",
     "rejected": "has no system role: the system text goes before the first user message (recorded as folded)",
     "dropped": "takes a system message and drops it: the system text goes before the first user message (recorded as folded)",
-}
-DEVELOPER = {
-    "as_system": "rendered as a system message is",
-    "native": "has a role of its own",
-    "unnamed": "passed through under a name that the template does not know",
-    "rejected": "refused",
-    "dropped": "left out of the prompt",
 }
 
 
@@ -35,7 +30,6 @@ def plan(
         float | None,
         typer.Option("--tokens-per-second", help="Output speed of one engine, to estimate the time (prompts: ten times it)."),
     ] = None,
-    block_size: Annotated[int, typer.Option("--block-size", help="Prefix-cache block in tokens (GPU 16, CPU 32).")] = 16,
     as_json: Json = False,
 ) -> None:
     """Say what a run will ask: answers, tokens, judge calls, prefix sharing, disk, and what the chat template does.
@@ -45,7 +39,7 @@ def plan(
     Example: helmbench plan --model vllm:OWNER/MODEL --design core --shard 1/4
     """
     ask = ask_of(Path("unused"), options)
-    found = run_figures(ask, prepare(ask), block_size, tokens_per_second)
+    found = run_figures(ask, prepare(ask), CACHE_BLOCK, tokens_per_second)
     put(found, _lines(found), as_json)
 
 
@@ -90,7 +84,6 @@ def _template_lines(facts: dict[str, Any]) -> Iterator[str]:
     yield f"template   {ROLES[facts['system_role']]}"
     yield f"           {state}; {opens}"
     yield f"           a second turn {prefix} the first one's prompt as its prefix; begin-of-text: {facts['bos']}; {dated}"
-    yield f"           a developer message: {DEVELOPER[facts['developer_role']]}"
 
 
 def _token_lines(found: dict[str, Any]) -> Iterator[str]:

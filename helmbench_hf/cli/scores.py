@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from helmbench_hf import evaluation
-from helmbench_hf.cli.shared import Checks, Dataset, Design, ExistingRun, Json, Panel, Revision, put
+from helmbench_hf.cli.shared import Checks, Dataset, Design, ExistingRun, Json, Panel, Revision, put, table
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.content.schema import Policy
 from helmbench_hf.dataset.load import load_cases
@@ -115,11 +115,11 @@ def _policy_row(policy: Policy, found: Expected) -> dict[str, Any]:
 
 
 def _policy_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield f"{'policy':16} {'reads the message':>18} {'overall':>9} {'by code':>9}   best behavior"
+    found = [("policy", "reads the message", "overall", "by code", "best behavior", "")]
     for row in rows:
-        reads, mark = "no" if row["blind"] else "yes", "  ABOVE CHANCE" if row["above chance"] else ""
-        figures = f"{row['overall']:9.2f} {row['by_code']:9.2f}   {row['worst']} {row['worst_score']:.2f}"
-        yield f"{row['policy']:16} {reads:>18} {figures}{mark}"
+        figures = (f"{row['overall']:.2f}", f"{row['by_code']:.2f}", f"{row['worst']} {row['worst_score']:.2f}")
+        found.append((row["policy"], "no" if row["blind"] else "yes", *figures, "ABOVE CHANCE" if row["above chance"] else ""))
+    yield from table(found, right=True)
     yield f"limits for policies blind to the message: {LIMIT_OVERALL} of 100 overall, {LIMIT_BEHAVIOR} in any behavior"
     yield "no limit for policies that read the message: they say how much of a score shallow cues explain"
 

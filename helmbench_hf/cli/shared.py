@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -67,6 +67,18 @@ def group(title: str) -> typer.Typer:
 def put(found: Any, lines: Iterable[str], as_json: bool) -> None:
     """Print a result: as JSON where that was asked for, else as the lines made from it."""
     typer.echo(json.dumps(found, indent=1, default=dataclasses.asdict) if as_json else "\n".join(lines))
+
+
+def table(rows: Sequence[Sequence[object]], right: bool = False) -> Iterator[str]:
+    """Columns as wide as their widest cell; the last one runs on. `right`: all but the first stand at the right."""
+    texts = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    for cells in texts:
+        shown = [
+            cell.rjust(width) if right and at else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        yield "  ".join(shown).rstrip()
 
 
 def codes(listed: str) -> list[str]:

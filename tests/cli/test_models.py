@@ -137,7 +137,6 @@ def test_plan_shows_the_facts_the_preset_and_where_they_differ(
     said = helmbench(*plan).stdout
     assert "no switch of thinking; no block of reasoning is opened" in said
     assert "keeps the first one's prompt as its prefix" in said
-    assert "a developer message: passed through" in said
     assert "preset expects" not in said
     expected = "template: {system_role: dropped, developer_role: unknown, bos: doubled, source: [card]}"
     planted.replace(PLAIN, "template: unknown", expected)
