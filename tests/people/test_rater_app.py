@@ -16,10 +16,8 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.load import CaseSet
 from helmbench_hf.people.rater_app import BREAK_AFTER, make_server
 from helmbench_hf.people.rating import Ratings, prepare
-from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.runs.journal import Journal
-from tests.judging import runs
-from tests.people.conftest import answer
+from tests.people.conftest import rated_run
 from tests.report.browser import chromium, new_page
 from tests.report.payloads import PAYLOADS
 from tests.support.waiting import PATIENCE
@@ -56,12 +54,8 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def served(tmp_path: Path, loaded: CaseSet, benchmark_: Benchmark) -> Iterator[Served]:
-    cases = [case for case in loaded.cases if case.scenario in ("P1-B3-S2", "P1-B1-S1")][: len(PAYLOADS)]
-    folder, bank = RunFolder(tmp_path / "run"), iter(PAYLOADS)
-    manifest = runs.manifest(loaded.identity, len(cases)) | {"model": {"id": "SecretModel-7B"}}
-    only = ",".join(case.code for case in cases)
-    folder.write_manifest({**manifest, "selection": {"only": only, "limit": None, "cases": len(cases)}})
-    runs.answer_all(folder, cases, lambda case, turn: answer(case, next(bank)))
+    bank = iter(PAYLOADS)
+    folder = rated_run(tmp_path / "run", loaded, len(PAYLOADS), lambda case: next(bank))
     out = tmp_path / "out"
     rated = prepare(folder, out, benchmark_, ("R1", "R2"), limit=400, criteria=(), seed=1)
     with Journal.open(out / "ratings", "rate") as journal:
