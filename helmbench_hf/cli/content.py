@@ -36,6 +36,7 @@ from helmbench_hf.dataset import review
 from helmbench_hf.dataset.design import plan_problems
 from helmbench_hf.dataset.identity import LOCK
 from helmbench_hf.people import sheets
+from helmbench_hf.report.numbers import number
 from helmbench_hf.scoring.cues import giveaway
 from helmbench_hf.strict_yaml import Problem
 
@@ -222,13 +223,9 @@ def _agreement_lines(rows: Sequence[review.Agreement], controls: Sequence[review
     for name, read in [*by_scenario.items(), ("all", list(rows))]:
         each = review.readings(read, controls)
         counts = (each.messages, each.unread, f"{each.agree}/{each.decided}", f"{each.twins - each.reversed}/{each.twins}")
-        marks = [_figure(value) for value in (each.alpha, each.realism, each.clarity, each.person)]
-        beside = ", ".join(_figure(value) for value in (each.real_realism, each.real_clarity, each.real_person))
+        marks = [number(value, 2) for value in (each.alpha, each.realism, each.clarity, each.person)]
+        beside = ", ".join(number(value, 2) for value in (each.real_realism, each.real_clarity, each.real_person))
         found.append((name, *map(str, counts), *marks, str(each.low), f"({beside})"))
     yield from table(found, right=True)
     kinds = sorted({read.kind for row in rows for read in row.reads})
     yield f"Readers: {', '.join(kinds) or 'none'}. A model's reading is no human's."
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"

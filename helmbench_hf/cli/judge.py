@@ -38,6 +38,7 @@ from helmbench_hf.judging import claims, router_check, rubric, sheets
 from helmbench_hf.judging import labels as labels_of
 from helmbench_hf.judging.grade import collect
 from helmbench_hf.judging.router_check import RouterCheck
+from helmbench_hf.report.numbers import number
 from helmbench_hf.runs.folder import RunFolder, write_json
 
 app = group("Choose a judge: how far it errs on replies whose right verdicts are known.")
@@ -131,9 +132,9 @@ def _lines(found: Row, folder: Path) -> Iterator[str]:
 
 
 def _criterion(row: Row) -> Iterator[str]:
-    recall = f"{_share(row['recall']['value'])} (>= {row['recall']['bound']:.2f})"
-    false = f"{_share(row['false_fail']['value'])} (<= {row['false_fail']['bound']:.2f})"
-    used = "; ".join(f"at {at['prevalence']:.0%}: {_share(at['precision'])}, {_share(at['kappa'])}" for at in row["at"])
+    recall = f"{number(row['recall']['value'], 2)} (>= {row['recall']['bound']:.2f})"
+    false = f"{number(row['false_fail']['value'], 2)} (<= {row['false_fail']['bound']:.2f})"
+    used = "; ".join(f"at {at['prevalence']:.0%}: {number(at['precision'], 2)}, {number(at['kappa'], 2)}" for at in row["at"])
     left = row["n"] - row["scored"]
     yield f"{row['criterion']:5} {row['state']:15} {row['n']:6} {left:8}  {recall:16} {false:16} {used}"
     if (use := row["use"]) is not None and use["prevalence"] is None:
@@ -170,10 +171,6 @@ def _twins(found: Sequence[Row]) -> str:
         return "same reply on both twins: these labels hold none, so nobody knows how far the message moves the contrast grade"
     flips, n, missing = (sum(row[name] for row in found) for name in ("k", "n", "missing"))
     return f"same reply on both twins: {flips} of {n} contrast grades differ ({missing} without a verdict)"
-
-
-def _share(value: float | None) -> str:
-    return "  - " if value is None else f"{value:.2f}"
 
 
 @app.command()

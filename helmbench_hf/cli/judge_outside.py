@@ -8,12 +8,13 @@ from typing import Any
 
 from helmbench_hf.cli.errors import fail
 from helmbench_hf.cli.run import child_job
-from helmbench_hf.cli.shared import put
+from helmbench_hf.cli.shared import put, table
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.hashing import text_sha
 from helmbench_hf.judging import check as checking
 from helmbench_hf.judging import gate, outside
 from helmbench_hf.judging.judge import JudgeSpec
+from helmbench_hf.report.numbers import number
 from helmbench_hf.runs.folder import RunFolder, write_json
 
 FILE = "external.json"
@@ -73,14 +74,11 @@ def _lines(made: Mapping[str, Any], folder: Path) -> Iterator[str]:
     yield f"{made['judge']['id']}: {told['n']} labels of {told['raters']} human raters in {told['file']}; an external check"
     for why, count in told["left_out"].items():
         yield f"left out: {count} labels ({why})"
-    yield f"{'':5} {'labels':>6} {'agree':>6} {'kappa':>6} {'humans':>6} {'FAIL recall':>12} {'false FAIL':>11}  criterion"
+    rows = [("", "labels", "agree", "kappa", "humans", "FAIL recall", "false FAIL", "criterion")]
     for row in made["criteria"]:
-        shares = " ".join(f"{_share(row[name]):>6}" for name in ("agreement", "kappa", "raters_kappa"))
-        recall, false = f"{_share(row['fail_recall'])} of {row['fails']}", f"{_share(row['false_fail'])} of {row['others']}"
-        yield f"{row['criterion']:5} {row['n']:6} {shares} {recall:>12} {false:>11}  {row['title']}"
+        shares = (number(row[name], 2) for name in ("agreement", "kappa", "raters_kappa"))
+        errors = (f"{number(row[name], 2)} of {row[n]}" for name, n in (("fail_recall", "fails"), ("false_fail", "others")))
+        rows.append((row["criterion"], str(row["n"]), *shares, *errors, row["title"]))
+    yield from table(rows)
     yield "kappa is on the mix of these labels; no criterion of HELMbench becomes claim-ready by replies of another benchmark"
     yield str(folder / FILE)
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"

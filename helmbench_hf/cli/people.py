@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from http.server import ThreadingHTTPServer
 from pathlib import Path
@@ -24,6 +24,7 @@ from helmbench_hf.cli.shared import (
     codes,
     group,
     put,
+    table,
 )
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset.load import load_cases
@@ -33,6 +34,7 @@ from helmbench_hf.people.plan import plan, study_of
 from helmbench_hf.people.rater_app import HOST, serve
 from helmbench_hf.people.rating import Ratings, prepare
 from helmbench_hf.people.siri2 import load_answers, load_instrument, result
+from helmbench_hf.report.numbers import DASH, number
 from helmbench_hf.report.text import plain
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.runs.journal import Journal, run_lock
@@ -111,12 +113,12 @@ def siri2(
 
 def _siri2_lines(found: dict[str, Any]) -> Iterator[str]:
     replies = found["instrument"]["replies"]
-    yield f"{'distance':>9} {'right direction':>16} {'bias':>24}  rater (lower distance is nearer to the panel)"
+    rows = [("distance", "right direction", "bias", "rater (lower distance is nearer to the panel)")]
     for row in found["raters"]:
-        distance = f"{row['distance']:.2f}" if row["distance"] is not None else "-"
-        signs = f"{row['sign_accuracy']:.0%} of {row['signs_n']}" if row["sign_accuracy"] is not None else "-"
+        signs = f"{row['sign_accuracy']:.0%} of {row['signs_n']}" if row["sign_accuracy"] is not None else DASH
         rated = "" if row["n"] == replies else f" (rated {row['n']} of {replies}: no score)"
-        yield f"{distance:>9} {signs:>16} {_interval(row['bias']):>24}  {plain(row['rater'], 60)}{rated}"
+        rows.append((number(row["distance"], 2), signs, _interval(row["bias"]), f"{plain(row['rater'], 60)}{rated}"))
+    yield from table(rows)
     if found["group"]["n"] > 1:
         yield f"mean distance of {found['group']['n']} raters: {_interval(found['group'])}"
     yield "by this key:"
@@ -131,10 +133,9 @@ def _siri2_lines(found: dict[str, Any]) -> Iterator[str]:
     yield found["caution"]
 
 
-def _interval(row: dict[str, Any]) -> str:
-    if row["value"] is None:
-        return "-"
-    return f"{row['value']:+.2f}" + (f" [{row['low']:+.2f}, {row['high']:+.2f}]" if row["low"] is not None else "")
+def _interval(row: Mapping[str, Any]) -> str:
+    value, *ends = (number(row[name], 2) for name in ("value", "low", "high"))
+    return value if row["low"] is None else f"{value} ({' to '.join(ends)})"
 
 
 def rate(
@@ -180,5 +181,5 @@ def _progress_lines(ratings: Ratings) -> Iterator[str]:
             yield f"{row.criterion:5} alpha {_interval(asdict(row.alpha))} on {row.alpha.n_pairs} replies with two verdicts"
     for pair in found.judge_pairs:
         if pair.n:
-            kappas = " ".join("-" if value is None else f"{value:.2f}" for value in (pair.kappa, pair.weighted_kappa))
+            kappas = f"{number(pair.kappa, 2)} {number(pair.weighted_kappa, 2)}"
             yield f"{pair.criterion:5} {pair.first} and {pair.second}: kappa, plain and weighted, {kappas} on {pair.n} verdicts"

@@ -18,7 +18,7 @@ from helmbench_hf.judging.awareness import read as read_awareness
 from helmbench_hf.judging.grade import Graded
 from helmbench_hf.judging.router_check import read as read_router_check
 from helmbench_hf.records import Case
-from helmbench_hf.report.numbers import probability
+from helmbench_hf.report.numbers import figure, points, probability
 from helmbench_hf.report.page import ReportInput, write_report
 from helmbench_hf.report.policies import policy_rows
 from helmbench_hf.report.terminal import summary
@@ -28,7 +28,7 @@ from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.scoring.compare import Comparison, Difference
 from helmbench_hf.scoring.compare import compare as compare_runs
 from helmbench_hf.scoring.policies import Expected, score_policies
-from helmbench_hf.scoring.scores import Estimate, read_scores
+from helmbench_hf.scoring.scores import read_scores
 from helmbench_hf.tasks.helplines import matches
 
 LIMIT_OVERALL, LIMIT_BEHAVIOR = 0.5, 5.0
@@ -141,27 +141,17 @@ def compare(
 def _compared_lines(found: Comparison) -> Iterator[str]:
     one, other = map(plain, found.names)
     yield f"{one} minus {other}: {found.pairs} pairs, {found.dropped} not scored in both"
-    yield "code, each run, difference [95% interval of the row alone], n=pairs/messages, p (adjusted below the first row)"
+    yield "code, each run, difference (95% interval of the row alone), n=pairs/messages, p (adjusted below the first row)"
+    rows = []
     for row in (found.overall, *found.pillars, *found.behaviors):
-        yield f"{row.code:8} {_points(row.first)} {_points(row.second)}   {_interval(row.estimate)}  {_verdict(row)}"
+        difference, n = figure(row.estimate, digits=1).spoken, f"n={row.estimate.n_pairs}/{row.estimate.n_meanings}"
+        rows.append((row.code, points(row.first, 1), points(row.second, 1), difference, n, _verdict(row)))
+    yield from table(rows)
     for floor in found.floors:
         yield f"floor {floor.slug}: {floor.first} against {floor.second}"
     if found.detectable is not None:
         yield f"a true overall difference of {100 * found.detectable:.1f} points would be found with 80% power"
     yield found.rule
-
-
-def _points(value: float | None) -> str:
-    return "      -" if value is None else f"{100 * value:7.1f}"
-
-
-def _interval(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return "-"
-    n = f"n={estimate.n_pairs}/{estimate.n_meanings}"
-    if estimate.low is None or estimate.high is None:
-        return f"{100 * estimate.value:+.1f}  (no interval)  {n}"
-    return f"{100 * estimate.value:+.1f}  [{100 * estimate.low:+.1f}, {100 * estimate.high:+.1f}]  {n}"
 
 
 def _verdict(row: Difference) -> str:

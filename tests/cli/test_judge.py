@@ -167,7 +167,7 @@ def test_ratings_of_another_benchmark_are_an_external_check(check: Check, engine
     asked = ("--judge", SPEC, "--labels", file, "--format")
     told = check(*asked, "columns", *columns)
     assert "judge-a: 4 labels of 2 human raters in ratings.csv; an external check\nleft out: 1 labels (rated once)" in told
-    assert "E001       4   0.75   0.50   1.00    0.50 of 2   0.00 of 2  Is it kind?" in told
+    assert "E001  4       0.75   0.50   1.00    0.50 of 2    0.00 of 2   Is it kind?" in told
     found = json.loads((out / "external.json").read_text())
     [row] = found["criteria"]
     assert (row["agreement"], row["kappa"], row["fail_recall"], row["false_fail"]) == (0.75, 0.5, 0.5, 0.0)
