@@ -27,7 +27,6 @@ from helmbench_hf.judging import rubric
 from helmbench_hf.judging.grade import verdict_row
 from helmbench_hf.models.keys import engine_label
 from helmbench_hf.records import Case, Completion, Verdict
-from helmbench_hf.scoring.scores import FORMAT as SCORES_FORMAT
 from helmbench_hf.scoring.scores import Scores, to_json
 
 Load = Callable[[str], CaseSet]
@@ -54,7 +53,6 @@ class Reason:
     code: str
     said: str
     """The first cases in sentences."""
-    count: int = 1
 
 
 @dataclass(slots=True)
@@ -83,7 +81,7 @@ class Report:
         found = []
         for code, said in self.faults.items():
             rest = len(said) - EXAMPLES
-            found.append(Reason(code, "; ".join(said[:EXAMPLES]) + (f"; and {rest} others" if rest > 0 else ""), len(said)))
+            found.append(Reason(code, "; ".join(said[:EXAMPLES]) + (f"; and {rest} others" if rest > 0 else "")))
         return found
 
     @property
@@ -238,7 +236,6 @@ def _check_versions(manifest: Manifest, judges: Sequence[Judge], loaded: CaseSet
     ours, theirs = loaded.identity, manifest.dataset
     facts = [("dataset.version", name, getattr(theirs, name), getattr(ours, name)) for name in _VERSIONS]
     facts.append(("harness.version", "helmbench", manifest.helmbench, __version__))
-    facts.append(("scores.format", "the format of the scores", manifest.submission.scores_format, SCORES_FORMAT))
     for code, name, given, here in facts:
         if given != here:
             found.add(code, f"{name} is {quoted(given)}, and here it is {here}")

@@ -25,7 +25,7 @@ DESIGN = "core"
 """The one design whose scores go to a model's page."""
 
 
-def eval_results(made: Submission, dataset: str = DATASET) -> str:
+def eval_results(made: Submission) -> str:
     """The file's text: one entry for the composite and one for each pillar that has a score.
 
     Raises RunError where the run is not of `core`, its model is none of the Hub, or the composite does not cover
@@ -46,7 +46,7 @@ def eval_results(made: Submission, dataset: str = DATASET) -> str:
         )
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
-    shared: dict[str, Any] = {"dataset_id": dataset, "date": manifest.started}
+    shared: dict[str, Any] = {"dataset_id": DATASET, "date": manifest.started}
     if commit := manifest.dataset.source.partition("@")[2]:
         shared["dataset_revision"] = commit
     listed = [("overall", scores.headline.printed, overall)]

@@ -157,7 +157,6 @@ JUDGED = "judgments/judge-a/judge.json"
         (put("dataset.design", "everything"), "manifest.field"),
         (put("dataset.source", "/srv/data"), "manifest.field"),
         (put("helmbench", "9.9"), "harness.version"),
-        (put("submission.scores_format", 3), "scores.format"),
         (put("submission.format", 0), "manifest.format"),
         (put("format", "1"), "manifest.format"),
         (put("model.files_sha", FAKE), "model.identity"),
