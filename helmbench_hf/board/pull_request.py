@@ -6,16 +6,17 @@ import re
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import huggingface_hub
+from huggingface_hub import CommitOperationAdd, HfApi
+from huggingface_hub.hf_api import RepoFile
 
 from helmbench_hf.board import files
 from helmbench_hf.board.files import RejectedError, quoted
 from helmbench_hf.board.submission import Submission
 from helmbench_hf.dataset.publish import asked, insist
 from helmbench_hf.runs.folder import RunError
-
-if TYPE_CHECKING:
-    from huggingface_hub import HfApi
 
 PLACE = r"(submissions/[a-z0-9._-]{1,120}/[0-9a-f]{16})/([A-Za-z0-9._/-]+)"
 
@@ -34,9 +35,7 @@ def open_pull_request(api: HfApi, repo: str, submission: Submission) -> str:
 
 def check_token(api: HfApi) -> None:
     """Raises RunError where nobody is signed in."""
-    from huggingface_hub import get_token
-
-    if not (api.token or (api.token is None and get_token())):
+    if not (api.token or (api.token is None and huggingface_hub.get_token())):
         raise RunError(
             "there is no token: set HF_TOKEN, or sign in with `hf auth login`; it needs the right to open pull requests"
         )
@@ -48,8 +47,6 @@ def propose(api: HfApi, repo: str, kind: str, title: str, said: str, added: Mapp
     The Hub's client does not repeat a commit whose reply was lost. Here it is repeated, after a look whether it arrived.
     Raises RunError where there is no token, PublishError where the Hub refuses.
     """
-    from huggingface_hub import CommitOperationAdd
-
     check_token(api)
     adds = [CommitOperationAdd(path, content) for path, content in added.items()]
 
@@ -89,7 +86,6 @@ def _changes(api: HfApi, repo: str, number: int) -> tuple[str, dict[str, int]]:
 
     What it changes is counted from the commit at which it left the main branch.
     """
-    from huggingface_hub.hf_api import RepoFile
 
     def tree(revision: str) -> dict[str, Any]:
         listed = api.list_repo_tree(repo, repo_type="dataset", revision=revision, recursive=True)

@@ -9,7 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import huggingface_hub
 
 from helmbench_hf.board import files
 from helmbench_hf.board.copies import LEAST_SHARE, share_alike, sketch
@@ -21,9 +22,6 @@ from helmbench_hf.board.verify import Load, Reason, Report, UnreadableError, ver
 from helmbench_hf.dataset.publish import asked
 from helmbench_hf.runs.folder import RunError
 from helmbench_hf.scoring.scores import Scores
-
-if TYPE_CHECKING:
-    from huggingface_hub import HfApi
 
 MOST_ROWS = 2_000_000
 SHOWN_DESIGNS = ("core", "full")
@@ -59,7 +57,7 @@ class Results:
     """(place, reasons) of what is not shown."""
 
 
-def fetch_results(source: str, cache: Path, api: HfApi | None = None) -> tuple[Path, str]:
+def fetch_results(source: str, cache: Path) -> tuple[Path, str]:
     """The results as a folder, and the Hub address where they can be seen, which is empty for a local folder.
 
     A repository is fetched as of one commit into a folder of that commit's name, so that nothing of another state stays in it.
@@ -69,9 +67,7 @@ def fetch_results(source: str, cache: Path, api: HfApi | None = None) -> tuple[P
         return Path(source), ""
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", source):
         raise RunError(f"{source} is not a folder, and not OWNER/NAME of a results repository on the Hub")
-    from huggingface_hub import HfApi
-
-    api = HfApi() if api is None else api
+    api = huggingface_hub.HfApi()
     what = f"{source} cannot be read"
     info = asked(lambda: api.repo_info(source, repo_type="dataset"), what)
     target = cache / "results" / str(info.sha)

@@ -181,5 +181,4 @@ def _progress_lines(ratings: Ratings) -> Iterator[str]:
             yield f"{row.criterion:5} alpha {_interval(asdict(row.alpha))} on {row.alpha.n_pairs} replies with two verdicts"
     for pair in found.judge_pairs:
         if pair.n:
-            kappas = f"{number(pair.kappa, 2)} {number(pair.weighted_kappa, 2)}"
-            yield f"{pair.criterion:5} {pair.first} and {pair.second}: kappa, plain and weighted, {kappas} on {pair.n} verdicts"
+            yield f"{pair.criterion:5} {pair.first} and {pair.second}: kappa {number(pair.kappa, 2)} on {pair.n} verdicts"

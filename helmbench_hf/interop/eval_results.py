@@ -7,17 +7,15 @@ value in the notes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
+from huggingface_hub import EvalResultEntry, HfApi, eval_result_entries_to_yaml
 
 from helmbench_hf.board.pull_request import propose
 from helmbench_hf.board.submission import Submission
 from helmbench_hf.runs.folder import RunError
 from helmbench_hf.scoring.scores import Estimate
-
-if TYPE_CHECKING:
-    from huggingface_hub import HfApi
 
 PATH = ".eval_results/helmbench.yaml"
 DATASET = "helmbench/v1"
@@ -44,8 +42,6 @@ def eval_results(made: Submission) -> str:
         raise RunError(
             f"this run has no composite: {overall.score.note}; finish it, and grade it with a judge (`helmbench grade`)"
         )
-    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
-
     shared: dict[str, Any] = {"dataset_id": DATASET, "date": manifest.started}
     if commit := manifest.dataset.source.partition("@")[2]:
         shared["dataset_revision"] = commit

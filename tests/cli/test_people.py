@@ -66,7 +66,7 @@ def test_rating_is_served_and_its_labels_are_checked(tmp_path: Path, imported: P
     assert len(links) == 2
     assert all(link in said for link in links)
     assert "R1: 1 rated, 0 left open, of 3" in said
-    assert "R1 and R2: kappa, plain and weighted, – – on 1 verdicts" in said
+    assert "R1 and R2: kappa – on 1 verdicts" in said
     assert "2 verdicts; next: helmbench judge check" in said
     rows = [row.split(",") for row in (out / "labels.csv").read_text(encoding="utf-8").splitlines()]
     assert [row[0] for row in rows] == ["rater", "R1", "R2"]
