@@ -43,7 +43,6 @@ class Entry:
 
     run: Run
     scores: Scores
-    notes: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -155,7 +154,7 @@ def collect(
                     report.add(reason.code, reason.said)
         if report.accepted and report.scores is not None:
             write_pages(report)
-            results.entries.append(Entry(run, report.scores, tuple(report.notes)))
+            results.entries.append(Entry(run, report.scores))
         else:
             results.refused.append((run.place, report.reasons))
         said(f"{quoted(run.place)}: {'verified' if report.accepted else 'not shown'}")

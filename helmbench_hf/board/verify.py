@@ -1,7 +1,7 @@
 """`helmbench verify`: is a submission what it says? Everything that follows from its rows is computed again and compared.
 
-The reasons have stable codes (docs/submitting.md lists them). What rows cannot show is said in the notes: that the model and the
-judges really gave these answers is found out only by running them again.
+The reasons have stable codes (docs/submitting.md lists them). What rows cannot show: that the model and the judges
+really gave these answers is found out only by running them again.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -36,6 +36,7 @@ MOST_BY_CODE = 8
 """Verdicts of code on one reply at most: answer, label, target, control, task, resources."""
 EXAMPLES = 3
 """Sentences of one code that are told."""
+UNSEEN = "That the model and the judges gave these answers is the submitter's word until somebody runs them again."
 HOLDS = {"copy.replies", "model.confusable"}
 """Codes that a person must look at; `board/marks.json` says what may stand beside what."""
 _VERSIONS = ("name", "design", "version", "scoring_version")
@@ -61,8 +62,6 @@ class Report:
 
     faults: dict[str, list[str]] = field(default_factory=dict)
     """By code, a sentence on each."""
-    notes: list[str] = field(default_factory=list)
-    """What the rows cannot show, and what a reader should know."""
     manifest: Manifest | None = None
     judges: list[Judge] = field(default_factory=list)
     cases: Sequence[Case] = ()
@@ -96,7 +95,7 @@ class Report:
 
     def as_row(self) -> dict[str, Any]:
         """Plain JSON."""
-        found: dict[str, Any] = {"accepted": self.accepted, "held": self.held, "notes": self.notes}
+        found: dict[str, Any] = {"accepted": self.accepted, "held": self.held}
         found["reasons"] = [asdict(each) for each in self.reasons]
         if (manifest := self.manifest) is not None:
             found |= {"model": manifest.model.id, "run_id": manifest.run_id, "place": manifest.place}
@@ -108,7 +107,8 @@ class Report:
         head = "accepted" if self.accepted else "HELD for a person" if self.held else "REJECTED"
         if self.manifest is not None:
             head += f": {self.manifest.model.id}, run {self.manifest.run_id}"
-        lines = [head, *(f"- {each.code}: {each.said}" for each in self.reasons), *(f"  note: {note}" for note in self.notes)]
+        lines = [head, *(f"- {each.code}: {each.said}" for each in self.reasons)]
+        lines += [f"  {UNSEEN}"] if self.accepted else []
         return re.sub(r"[^\x20-\x7e\n]", "?", "\n".join(lines))
 
 
@@ -168,7 +168,6 @@ def _verify(content: Mapping[str, bytes], load: Load, benchmark: Benchmark, foun
         _check_judge(judge, said[judge.id], replayed.questions[judge.id], found)
     most = graded * (MOST_BY_CODE + len(judges) * len(benchmark.criteria))
     _check_verdicts(files.json_lines(content[files.VERDICTS], files.VERDICTS, most), replayed.verdicts, found)
-    found.notes += _notes(manifest, rows, names)
     if not found.faults:
         found.scores = replayed.scores(loaded, manifest, judges, cited, benchmark)
         if short := too_little(found.scores, benchmark.scoring.minimum_coverage):
@@ -367,25 +366,3 @@ def too_little(scores: Scores, minimum: float) -> str:
         return ""
     share = 100 * coverage.share / coverage.planned_share
     return f"only {share:.3g}% of the weight that its design plans was scored, and {100 * minimum:g}% is the least"
-
-
-def _notes(manifest: Manifest, rows: Sequence[Completion], cited: Sequence[str]) -> list[str]:
-    found = ["That the model and the judges gave these answers is the submitter's word until somebody runs them again."]
-    if manifest.model.served:
-        found.append("The model is named only by its server; nobody could verify what stood behind it.")
-    elif not manifest.model.commit:
-        found.append("The model is a folder of the submitter's: its files are hashed, its name is free.")
-    if manifest.key.template_sha:
-        found.append("Prompts were not rendered again (that needs the tokenizer); messages were checked by their keys.")
-    found += [f"The check {quoted(name)} was computed again from its rows; nobody asked the judge again." for name in cited]
-    ended = Counter[str](row.status for row in rows)
-    if missing := [f"{ended[name]} {said}" for name, said in _MISSING.items() if ended[name]]:
-        found.append(f"Answers that are missing: {', '.join(missing)}.")
-    return found
-
-
-_MISSING = {
-    "refused": "refused",
-    "engine_error": "engine failures",
-    "withheld": "withheld by a provider's policy, which earn nothing",
-}

@@ -54,7 +54,7 @@ def entry(report: Report, number: int, model: str, value: float, **changes: Any)
     row["model"]["id"] = model
     row["submission"] |= {"run_id": f"{number:016x}", "submitter": {"name": changes.pop("name", "Ann"), "text": "Text."}}
     run = Run(f"submissions/x/{number:016x}", Manifest.model_validate(row), {})
-    return Entry(run, replace(scored(report.scores, value), **changes), ("Nobody ran it again.",))
+    return Entry(run, replace(scored(report.scores, value), **changes))
 
 
 @pytest.fixture(scope="session")
