@@ -34,7 +34,7 @@ def plan(
 ) -> None:
     """Say what a run will ask: answers, tokens, judge calls, prefix sharing, disk, and what the chat template does.
 
-    It takes the options of the run itself: --shard and --repeats count here as they do there.
+    It takes the options of the run itself: --shard and --set draws=N count here as they do there.
 
     Example: helmbench plan --model vllm:OWNER/MODEL --design core --shard 1/4
     """
