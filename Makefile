@@ -34,7 +34,7 @@ slow: .venv/ready
 
 demo: .venv/ready
 	$(BIN)/python build_dataset.py --today $(DAY)
-	$(BIN)/helmbench plan --model demo --router demo --design smoke --block-size 32
+	$(BIN)/helmbench plan --model demo --router demo --design smoke
 	$(BIN)/helmbench run --run $(RUN) --model demo --judge demo --design smoke
 
 # From the authored files to a board, on a Hub of its own on this machine, and forged submissions that are rejected.

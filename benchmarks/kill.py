@@ -72,9 +72,9 @@ def phases(model: str) -> dict[str, Phase]:
     generate = ("generate", "--run", "RUN", "--model", model, "--set", "temperature=1")
     grade = ("grade", "--run", "RUN", "--judge", f"{model},mode=fast,id=judge,dtype=float32")
     slow = {"FAKE_DELAY": "0.1", "FAKE_LOAD": "0.5"}
-    single = (*generate, "--only", "P1", "--repeats", "6")
-    multi = (*generate, "--only", "P2-B5", "--repeats", "100")
-    answering_back = (*generate, "--design", "full", "--only", "P2-B5-S4-C1", "--router", model, "--repeats", "3")
+    single = (*generate, "--only", "P1", "--set", "draws=6")
+    multi = (*generate, "--only", "P2-B5", "--set", "draws=100")
+    answering_back = (*generate, "--design", "full", "--only", "P2-B5-S4-C1", "--router", model, "--set", "draws=3")
     labels = (*generate, "--only", "P1-B5-S2,P1-B6-S1", "-e", "dtype=float32", "-e", "max_num_seqs=4")  # short answers
     long = {"starting": 6.0, "loading": 15.0, "answering": 12.0}
     processes = {"VLLM_ENABLE_V1_MULTIPROCESSING": "1"}
@@ -82,7 +82,7 @@ def phases(model: str) -> dict[str, Phase]:
         "single": Phase(single, "completions", environment=slow),
         "multi": Phase(multi, "completions", environment=slow),
         "reactive": Phase(answering_back, "completions", environment=slow, authored=True),
-        "grade": Phase(grade, "judgments/judge", environment=slow, before=(*generate, "--repeats", "2")),
+        "grade": Phase(grade, "judgments/judge", environment=slow, before=(*generate, "--set", "draws=2")),
         "vllm-generate": Phase(labels, "completions", real=True, longest=long),
         "vllm-grade": Phase(grade, "judgments/judge", real=True, longest=long, before=(*generate, "--design", "smoke")),
         "vllm-processes": Phase(labels, "completions", real=True, longest=long, environment=processes),

@@ -46,7 +46,7 @@ def main() -> int:
         run = options.run or Path(temporary) / "run"
         if (run / "completions").exists():
             raise SystemExit(f"{run} holds answers already, and what is stored is not asked again; give another folder.")
-        names = ("model", "model_revision", "engine", "free_form", "thinking", "design", "only", "limit", "shard")
+        names = ("model", "model_revision", "engine", "free_form", "design", "only", "limit", "shard")
         asked = AskOptions(settings=options.set, **{name: getattr(options, name) for name in names})
         ask = ask_of(run, asked)
         events: dict[str, Row] = {}
@@ -119,7 +119,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--limit", type=int)
     parser.add_argument("--shard", help="i/n")
     parser.add_argument("--free-form", action="store_true")
-    parser.add_argument("--thinking", choices=("on", "off"))
     parser.add_argument("-e", "--engine", action="append", help="NAME=VALUE, e.g. max_model_len=8192")
     parser.add_argument("-s", "--set", action="append", help="NAME=VALUE, e.g. temperature=0.7")
     parser.add_argument("--run", type=Path, help="keep the run folder here")

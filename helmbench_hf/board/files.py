@@ -112,10 +112,6 @@ def _read(path: Path, limit: int, name: str) -> bytes:
         content = opened.read(limit + 1)
     if len(content) > limit:
         raise RejectedError("files.size", f"{name} is larger than {limit // MIB} MiB")
-    if content.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd", b"PK\x03\x04")):
-        raise RejectedError(
-            "files.packed", f"{name} is compressed; a submission is plain text, so that nothing can unpack to more"
-        )
     return content
 
 

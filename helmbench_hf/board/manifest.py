@@ -182,7 +182,6 @@ class Origin(Strict):
 
     format: Literal[2]
     run_id: RunId
-    scores_format: SmallCount
     panel: Literal["first", "majority", "worst"]
     files: Annotated[dict[str, File], Field(max_length=100)]
     submitter: Submitter

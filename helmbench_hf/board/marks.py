@@ -1,7 +1,7 @@
 """What the maintainers say beside what the rows show, in `board/marks.json` of the results repository.
 
-How far a run was checked, runs that were withdrawn or may stand beside a similar one, signed human labels, holdout figures,
-people. A submitter's pull request cannot touch this file.
+How far a run was checked, runs that were withdrawn or may stand beside a similar one, signed human labels,
+holdout figures. A submitter's pull request cannot touch this file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from helmbench_hf.board.files import MIB, RejectedError, parse_json
 from helmbench_hf.board.manifest import RunId, Sha, Strict, read
 from helmbench_hf.runs.folder import RunError
 from helmbench_hf.scoring.intervals import CONFIDENCE, t_quantile
-from helmbench_hf.scoring.scores import Estimate, Rate
+from helmbench_hf.scoring.scores import Estimate
 
 PLACE = "board/marks.json"
 Day = Annotated[str, StringConstraints(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
@@ -49,17 +49,6 @@ class Mark(Strict):
     holdout: Holdout | None = None
 
 
-class People(Strict):
-    """A group of people who answered the same cases, as `helmbench people import` and `score` have it for the hidden arm."""
-
-    name: Annotated[str, StringConstraints(min_length=1, max_length=80)]
-    people: Annotated[int, Field(ge=1, le=2**40)]
-    content_sha256: Sha
-    date: Day
-    sensitivity: Rate
-    false_alarms: Rate
-
-
 class Signed(Strict):
     """Human labels whose raters the maintainers know."""
 
@@ -73,7 +62,6 @@ class Marks(Strict):
 
     format: Literal[1] = 1
     runs: dict[RunId, Mark] = Field(default_factory=dict)
-    people: list[People] = Field(default_factory=list)
     signed: list[Signed] = Field(default_factory=list)
 
     def of(self, run: str) -> Mark:

@@ -45,7 +45,7 @@ def write_run(report: Report, folder: Path, policies: Sequence[Policy]) -> None:
     described = manifest.model_dump(exclude={"key": True, "submission": {"files"}})
     described |= {"judges": [judge.row() for judge in report.judges]}
     back = f"../../index.html#run={manifest.run_id}"
-    write_report(ReportInput(report.scores, described, cases=0, policies=policies, board=back), folder / "index.html")
+    write_report(ReportInput(report.scores, described, policies=policies, board=back), folder / "index.html")
     said: list[Transcript] = []
     for draw in range(manifest.settings.draws):
         said += transcripts(report.cases, report.answers, report.verdicts, benchmark, draw)

@@ -6,7 +6,11 @@ import re
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import huggingface_hub
+from huggingface_hub import CommitOperationAdd, HfApi
+from huggingface_hub.hf_api import RepoFile
 
 from helmbench_hf.board import files
 from helmbench_hf.board.files import RejectedError, quoted
@@ -14,41 +18,47 @@ from helmbench_hf.board.submission import Submission
 from helmbench_hf.dataset.publish import asked, insist
 from helmbench_hf.runs.folder import RunError
 
-if TYPE_CHECKING:
-    from huggingface_hub import HfApi
-
 PLACE = r"(submissions/[a-z0-9._-]{1,120}/[0-9a-f]{16})/([A-Za-z0-9._/-]+)"
 
 
 def open_pull_request(api: HfApi, repo: str, submission: Submission) -> str:
-    """Open one pull request that adds the submission, and give its address; one that is open already is given instead.
-
-    The Hub's client does not repeat a commit whose reply was lost. Here it is repeated, after a look whether it arrived.
-    Raises RunError where the submission is in the repository already or there is no token, PublishError where the Hub refuses.
-    """
-    from huggingface_hub import CommitOperationAdd, get_token
-
+    """Open one pull request that adds the submission; raises RunError where it is there already, and as `propose`."""
     manifest = submission.manifest
-    if not (api.token or (api.token is None and get_token())):
+    place, judges = manifest.place, ", ".join(f"{judge.id} ({judge.mode})" for judge in submission.judges) or "none"
+    check_token(api)
+    if asked(lambda: api.get_paths_info(repo, [f"{place}/{files.MANIFEST}"], repo_type="dataset"), f"{repo} cannot be read"):
+        raise RunError(f"{repo} holds this run already, at {place}")
+    said = f"Design {manifest.dataset.design} v{manifest.dataset.version}; judges: {judges}. `helmbench verify` checks it."
+    added = {f"{place}/{name}": content for name, content in submission.content.items()}
+    return propose(api, repo, "dataset", f"Submission of {manifest.model.id}, run {manifest.run_id}", said, added)
+
+
+def check_token(api: HfApi) -> None:
+    """Raises RunError where nobody is signed in."""
+    if not (api.token or (api.token is None and huggingface_hub.get_token())):
         raise RunError(
             "there is no token: set HF_TOKEN, or sign in with `hf auth login`; it needs the right to open pull requests"
         )
-    place, title = manifest.place, f"Submission of {manifest.model.id}, run {manifest.run_id}"
-    if asked(lambda: api.get_paths_info(repo, [f"{place}/{files.MANIFEST}"], repo_type="dataset"), f"{repo} cannot be read"):
-        raise RunError(f"{repo} holds this run already, at {place}")
-    adds = [CommitOperationAdd(f"{place}/{name}", content) for name, content in submission.content.items()]
-    judges = ", ".join(f"{judge.id} ({judge.mode})" for judge in submission.judges) or "none"
-    said = f"Design {manifest.dataset.design} v{manifest.dataset.version}; judges: {judges}. `helmbench verify` checks it."
+
+
+def propose(api: HfApi, repo: str, kind: str, title: str, said: str, added: Mapping[str, bytes]) -> str:
+    """Open one pull request that adds files, and give its address; an open one of that title is given instead.
+
+    The Hub's client does not repeat a commit whose reply was lost. Here it is repeated, after a look whether it arrived.
+    Raises RunError where there is no token, PublishError where the Hub refuses.
+    """
+    check_token(api)
+    adds = [CommitOperationAdd(path, content) for path, content in added.items()]
 
     def send() -> str:
-        made = api.create_commit(repo, adds, commit_message=title, commit_description=said, repo_type="dataset", create_pr=True)
+        made = api.create_commit(repo, adds, commit_message=title, commit_description=said, repo_type=kind, create_pr=True)
         return str(made.pr_url)
 
     def arrived() -> str | None:
-        pulls = api.get_repo_discussions(repo, repo_type="dataset", discussion_type="pull_request", discussion_status="open")
+        pulls = api.get_repo_discussions(repo, repo_type=kind, discussion_type="pull_request", discussion_status="open")
         return next((str(each.url) for each in pulls if each.title == title), None)
 
-    if (open_already := asked(arrived, f"the pull requests of {repo} cannot be read")) is not None:
+    if (open_already := asked(arrived, f"the pull requests of {repo} cannot be read", kind)) is not None:
         return open_already
     return insist(send, arrived, f"the pull request on {repo}", api)
 
@@ -76,7 +86,6 @@ def _changes(api: HfApi, repo: str, number: int) -> tuple[str, dict[str, int]]:
 
     What it changes is counted from the commit at which it left the main branch.
     """
-    from huggingface_hub.hf_api import RepoFile
 
     def tree(revision: str) -> dict[str, Any]:
         listed = api.list_repo_tree(repo, repo_type="dataset", revision=revision, recursive=True)

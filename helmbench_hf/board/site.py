@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -62,11 +61,10 @@ class Table:
     rule: str
     resolves: str
     """The smallest difference that this design can show, in a sentence."""
-    people: Sequence[Any]
 
 
 def build(results: Results, marks: Marks, out: Path, *, test: bool = False) -> int:
-    """Write the site to the folder `out`, whose earlier runs are replaced. Gives the number of runs.
+    """Write the tables to the folder `out`, beside the pages of the runs. Gives the number of runs.
 
     `test`: every page says that it is a test board.
     """
@@ -76,9 +74,6 @@ def build(results: Results, marks: Marks, out: Path, *, test: bool = False) -> i
     tables = sorted(
         (_table(name, runs, marks) for name, runs in together.items()), key=lambda each: (-len(each.rows), each.title)
     )
-    shutil.rmtree(out / "runs", ignore_errors=True)
-    for entry in results.entries:
-        shutil.copytree(entry.pages, out / "runs" / entry.run.manifest.run_id)
     shown = {"tables": tables, "refused": deep([[place, [asdict(each) for each in why]] for place, why in results.refused])}
     write_page("index.html.j2", out / "index.html", up="", test=test, address=results.address, version=__version__, **shown)
     write_page("compare.html.j2", out / "compare.html", up="", runs=[(row.id, row.label) for each in tables for row in each.rows])
@@ -116,8 +111,7 @@ def _table(name: str, entries: Sequence[Entry], marks: Marks) -> Table:
     title = f"{origin.design} {origin.benchmark_version}, graded by {judges}"
     title += f", panel {origin.panel}" if len(origin.judges) > 1 else ""
     title += f", {origin.draws} answers a case" if origin.draws > 1 else ""
-    people = [each for each in marks.people if each.content_sha256 == origin.content_sha256]
-    return Table(name, visible(title, 300), rows, tests, rule, _resolves(rows, tests), people)
+    return Table(name, visible(title, 300), rows, tests, rule, _resolves(rows, tests))
 
 
 def _filled(scores: Scores) -> Scores:

@@ -23,7 +23,6 @@ from helmbench_hf.judging.grade import judge_answers, verdict_row
 from helmbench_hf.runs.completions import run_dataset
 from helmbench_hf.runs.folder import RunError, RunFolder
 from helmbench_hf.runs.journal import Journal
-from helmbench_hf.scoring.scores import FORMAT as SCORES_FORMAT
 from helmbench_hf.scoring.scores import Scores, to_json
 
 
@@ -141,7 +140,6 @@ def _manifest(raw: Mapping[str, Any], panel: str, name: str, text: str) -> Manif
     origin = {
         "format": FORMAT,
         "run_id": "0" * 16,
-        "scores_format": SCORES_FORMAT,
         "panel": panel,
         "files": {},
         "submitter": {"name": name, "text": text},

@@ -1,7 +1,7 @@
 """`helmbench verify`: is a submission what it says? Everything that follows from its rows is computed again and compared.
 
-The reasons have stable codes (docs/submitting.md lists them). What rows cannot show is said in the notes: that the model and the
-judges really gave these answers is found out only by running them again.
+The reasons have stable codes (docs/submitting.md lists them). What rows cannot show: that the model and the judges
+really gave these answers is found out only by running them again.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import hashlib
 import json
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,6 @@ from helmbench_hf.judging import rubric
 from helmbench_hf.judging.grade import verdict_row
 from helmbench_hf.models.keys import engine_label
 from helmbench_hf.records import Case, Completion, Verdict
-from helmbench_hf.scoring.scores import FORMAT as SCORES_FORMAT
 from helmbench_hf.scoring.scores import Scores, to_json
 
 Load = Callable[[str], CaseSet]
@@ -37,11 +36,11 @@ MOST_BY_CODE = 8
 """Verdicts of code on one reply at most: answer, label, target, control, task, resources."""
 EXAMPLES = 3
 """Sentences of one code that are told."""
+UNSEEN = "That the model and the judges gave these answers is the submitter's word until somebody runs them again."
 HOLDS = {"copy.replies", "model.confusable"}
 """Codes that a person must look at; `board/marks.json` says what may stand beside what."""
-_VERDICT = {each.name for each in fields(Verdict)}
 _VERSIONS = ("name", "design", "version", "scoring_version")
-_PLACE = {"case": str, "turn": int, "draw": int, "criterion": str, "grader": str}
+_PLACE = ("case", "turn", "draw", "criterion", "grader")
 
 
 class UnreadableError(Exception):
@@ -55,7 +54,6 @@ class Reason:
     code: str
     said: str
     """The first cases in sentences."""
-    count: int = 1
 
 
 @dataclass(slots=True)
@@ -64,8 +62,6 @@ class Report:
 
     faults: dict[str, list[str]] = field(default_factory=dict)
     """By code, a sentence on each."""
-    notes: list[str] = field(default_factory=list)
-    """What the rows cannot show, and what a reader should know."""
     manifest: Manifest | None = None
     judges: list[Judge] = field(default_factory=list)
     cases: Sequence[Case] = ()
@@ -84,7 +80,7 @@ class Report:
         found = []
         for code, said in self.faults.items():
             rest = len(said) - EXAMPLES
-            found.append(Reason(code, "; ".join(said[:EXAMPLES]) + (f"; and {rest} others" if rest > 0 else ""), len(said)))
+            found.append(Reason(code, "; ".join(said[:EXAMPLES]) + (f"; and {rest} others" if rest > 0 else "")))
         return found
 
     @property
@@ -99,7 +95,7 @@ class Report:
 
     def as_row(self) -> dict[str, Any]:
         """Plain JSON."""
-        found: dict[str, Any] = {"accepted": self.accepted, "held": self.held, "notes": self.notes}
+        found: dict[str, Any] = {"accepted": self.accepted, "held": self.held}
         found["reasons"] = [asdict(each) for each in self.reasons]
         if (manifest := self.manifest) is not None:
             found |= {"model": manifest.model.id, "run_id": manifest.run_id, "place": manifest.place}
@@ -111,7 +107,8 @@ class Report:
         head = "accepted" if self.accepted else "HELD for a person" if self.held else "REJECTED"
         if self.manifest is not None:
             head += f": {self.manifest.model.id}, run {self.manifest.run_id}"
-        lines = [head, *(f"- {each.code}: {each.said}" for each in self.reasons), *(f"  note: {note}" for note in self.notes)]
+        lines = [head, *(f"- {each.code}: {each.said}" for each in self.reasons)]
+        lines += [f"  {UNSEEN}"] if self.accepted else []
         return re.sub(r"[^\x20-\x7e\n]", "?", "\n".join(lines))
 
 
@@ -171,7 +168,6 @@ def _verify(content: Mapping[str, bytes], load: Load, benchmark: Benchmark, foun
         _check_judge(judge, said[judge.id], replayed.questions[judge.id], found)
     most = graded * (MOST_BY_CODE + len(judges) * len(benchmark.criteria))
     _check_verdicts(files.json_lines(content[files.VERDICTS], files.VERDICTS, most), replayed.verdicts, found)
-    found.notes += _notes(manifest, rows, names)
     if not found.faults:
         found.scores = replayed.scores(loaded, manifest, judges, cited, benchmark)
         if short := too_little(found.scores, benchmark.scoring.minimum_coverage):
@@ -239,7 +235,6 @@ def _check_versions(manifest: Manifest, judges: Sequence[Judge], loaded: CaseSet
     ours, theirs = loaded.identity, manifest.dataset
     facts = [("dataset.version", name, getattr(theirs, name), getattr(ours, name)) for name in _VERSIONS]
     facts.append(("harness.version", "helmbench", manifest.helmbench, __version__))
-    facts.append(("scores.format", "the format of the scores", manifest.submission.scores_format, SCORES_FORMAT))
     for code, name, given, here in facts:
         if given != here:
             found.add(code, f"{name} is {quoted(given)}, and here it is {here}")
@@ -319,33 +314,20 @@ def _check_judge(judge: Judge, given: Sequence[Completion], asked: Mapping[str, 
 
 
 def _check_verdicts(given: Iterable[tuple[str, bytes]], verdicts: Sequence[Verdict], found: Report) -> None:
-    """Each verdict is the one that follows from the rows; their order says nothing."""
-    expected = {_place(row, ""): row for row in (plain(verdict_row(each)) for each in verdicts)}
-    seen = set()
-    for where, line in given:
-        row = files.parse_json(line, where)
-        place = _place(row, where)
-        if place not in expected:
-            found.add("verdict.unknown", f"nothing of this run has a verdict on {place}")
-        elif place in seen:
-            found.add("verdict.twice", f"there are two verdicts on {place}")
-        elif row["completion"] != expected[place]["completion"]:
-            found.add("verdict.other-reply", f"the verdict on {place} names another reply than the one that was given there")
-        elif edited := next(differing(row, expected[place]), None):
-            found.add("verdict.edited", f"{quoted(edited)} of the verdict on {place} is not what its answer gives")
-        seen.add(place)
-    for place in expected:
-        if place not in seen:
-            found.add("verdict.missing", f"the verdict on {place} is missing")
+    """The verdicts are those that follow from the rows, and no others; their order says nothing."""
+    stated = _by_place(files.parse_json(line, where) for where, line in given)
+    expected = _by_place(plain(verdict_row(each)) for each in verdicts)
+    for where in differing(stated, expected, "verdicts"):
+        found.add("verdict.edited", f"{quoted(where)} is not what the answers give")
 
 
-def _place(row: Any, where: str) -> str:
-    """What a verdict is about, as one quoted word. Raises `RejectedError` for a row of another shape."""
-    if not isinstance(row, dict) or row.keys() != _VERDICT:
-        raise RejectedError("verdict.shape", f"{where} has other fields than a verdict")
-    if any(type(row[name]) is not kind for name, kind in _PLACE.items()):
-        raise RejectedError("verdict.shape", f"{where} names its case, turn, draw, criterion or grader by another type")
-    return ascii("/".join(str(row[name])[:80] for name in _PLACE))
+def _by_place(rows: Iterable[Any]) -> dict[str, Any]:
+    """Verdicts by what they are about; the second on one place, and what is no verdict, has a place of its own."""
+    found: dict[str, Any] = {}
+    for row in rows:
+        place = "/".join(str(row.get(name))[:80] for name in _PLACE) if isinstance(row, dict) else "no verdict"
+        found[f"{place} again" if place in found else place] = row
+    return found
 
 
 def plain(value: Any) -> Any:
@@ -384,27 +366,3 @@ def too_little(scores: Scores, minimum: float) -> str:
         return ""
     share = 100 * coverage.share / coverage.planned_share
     return f"only {share:.3g}% of the weight that its design plans was scored, and {100 * minimum:g}% is the least"
-
-
-def _notes(manifest: Manifest, rows: Sequence[Completion], cited: Sequence[str]) -> list[str]:
-    found = ["That the model and the judges gave these answers is the submitter's word until somebody runs them again."]
-    if manifest.model.served:
-        found.append("The model is named only by its server; nobody could verify what stood behind it.")
-    elif not manifest.model.commit:
-        found.append("The model is a folder of the submitter's: its files are hashed, its name is free.")
-    if manifest.key.template_sha:
-        found.append("Prompts were not rendered again (that needs the tokenizer); messages were checked by their keys.")
-    found += [f"The check {quoted(name)} was computed again from its rows; nobody asked the judge again." for name in cited]
-    ended = Counter[str](row.status for row in rows)
-    if missing := [f"{ended[name]} {said}" for name, said in _MISSING.items() if ended[name]]:
-        found.append(f"Answers that are missing: {', '.join(missing)}.")
-    if manifest.dataset.design == "smoke":
-        found.append("The design smoke tests the machinery; only a test board shows its numbers.")
-    return found
-
-
-_MISSING = {
-    "refused": "refused",
-    "engine_error": "engine failures",
-    "withheld": "withheld by a provider's policy, which earn nothing",
-}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
 from importlib import import_module
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -24,7 +23,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "run": ("run:run_all", "Generate, grade, score and report in one command."),
         "generate": ("run:generate", "Let a model answer the cases."),
         "merge": ("run:merge", "Put the shards of a run together."),
-        "demo-model": ("run:demo_model", "Make the small demo model."),
     },
     "Judge": {
         "grade": ("run:grade", "Let judges read the answers."),
@@ -35,8 +33,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "report": ("scores:report", "Score a run and write its page."),
         "compare": ("scores:compare", "Compare two runs on the same cases."),
         "study": ("study:study", "Rank many runs on the same cases."),
-        "awareness": ("awareness:awareness", "Ask a model whether it knew that it was tested."),
         "policies": ("scores:policies", "Show what simple reference policies would score."),
+        "awareness": ("awareness:awareness", "Ask a model whether it knew that it was tested."),
     },
     "Share": {
         "submit": ("submit:submit", "Send a run to the board."),
@@ -57,8 +55,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
 PLACES = {name: place for commands in COMMANDS.values() for name, (place, _) in commands.items()}
 
 
-class Commands(MutableMapping[str, Any]):
+class Commands(dict[str, Any]):
     """The commands by name, each imported when it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(PLACES)
 
     def __getitem__(self, name: str) -> Any:
         module, _, attribute = PLACES[name].partition(":")
@@ -70,16 +71,11 @@ class Commands(MutableMapping[str, Any]):
             holder.command(name)(found)
         return get_group(holder).commands[name]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(PLACES)
-
-    def __len__(self) -> int:
-        return len(PLACES)
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        raise TypeError("commands are listed in COMMANDS")
-
-    __delitem__ = cast(Any, __setitem__)
+    def get(self, name: str, default: Any = None) -> Any:
+        """The command, or the default where there is none."""
+        if name not in self:
+            return default
+        return self[name]
 
 
 class ByWorkflow(TyperGroup):

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from helmbench_hf.cli.errors import fail
-from helmbench_hf.cli.shared import Dataset, Design, Limit, Only, Revision, TensorParallel, Thinking
+from helmbench_hf.cli.shared import Dataset, Design, Limit, Only, Revision
 from helmbench_hf.dataset.shards import Shard
 from helmbench_hf.judging.judge import JudgeSpec
 from helmbench_hf.models.demo_model import demo_model_path
@@ -46,33 +46,30 @@ class AskOptions:
     free_form: Annotated[
         bool, typer.Option("--free-form", help="Without constrained decoding, so that the answer's format is tested too.")
     ] = False
-    thinking: Thinking = None
     model_revision: Annotated[str | None, typer.Option("--model-revision", help="Commit or tag of a model on the Hub.")] = None
     engine: Annotated[
         list[str] | None,
         typer.Option(
             "--engine",
             "-e",
-            help="Engine setting NAME=VALUE, e.g. max_model_len=8192, dtype=bfloat16, tensor_parallel_size=2; of an endpoint: "
+            help="Engine setting NAME=VALUE, e.g. max_model_len=8192, dtype=bfloat16, tensor_parallel_size=2 (GPUs per engine), "
+            "thinking=on|off (where the template has that switch); of an endpoint: "
             "base_url=http://127.0.0.1:8000/v1, key_env=VARIABLE, concurrency=32, data_parallel=N, timeout=600, retries=4, "
             "structured=json_schema|none.",
         ),
     ] = None
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", "-s", help="Sampling setting NAME=VALUE, e.g. temperature=0.7, seed=1, thinking_tokens=4096."),
-    ] = None
-    repeats: Annotated[
-        int | None,
         typer.Option(
-            "--repeats", min=1, help="Answers per case, each with its own seed; the same as --set draws=N, needs a temperature."
+            "--set",
+            "-s",
+            help="Sampling setting NAME=VALUE, e.g. temperature=0.7, seed=1, thinking_tokens=4096, draws=5 (answers per case).",
         ),
     ] = None
     shard: Annotated[
         str | None,
         typer.Option("--shard", help="i/n: part i of n, for n machines, each with its own run folder; merge them later."),
     ] = None
-    tensor_parallel: TensorParallel = None
     router: Annotated[
         str | None,
         typer.Option(
@@ -108,12 +105,7 @@ def with_ask_options(command: Callable[..., None]) -> Callable[..., None]:
 def ask_of(run: Path, options: AskOptions, reuse: str = "missing") -> Ask:
     """What to ask: what was given, and what a preset fills in and prints. Ends the program where the options make no sense."""
     given = _named_values(options.engine)
-    for name, value in (("thinking", options.thinking), ("tensor_parallel_size", options.tensor_parallel)):
-        if value is not None and given.setdefault(name, value) != value:
-            fail(f"--engine {name}={given[name]} contradicts the option of its own ({value}); leave one of them out")
     sampling = _named_values(options.settings)
-    if options.repeats is not None and sampling.setdefault("draws", options.repeats) != options.repeats:
-        fail(f"--repeats {options.repeats} contradicts --set draws={sampling['draws']}; leave one of them out")
     model, record = options.model, None
     if preset := _preset(model):
         filled = fill_model(load_presets(), preset[1], given.get("thinking"), given, sampling)
@@ -135,7 +127,7 @@ def ask_of(run: Path, options: AskOptions, reuse: str = "missing") -> Ask:
         fail(f"a sampling setting does not exist ({error}); see Settings in helmbench_hf/runs/turns.py")
     except ValueError as error:
         fail(error)
-    router = judge_spec(options.router, None, options.tensor_parallel).engine_spec() if options.router else None
+    router = judge_spec(options.router).engine_spec() if options.router else None
     return Ask(
         run=str(run),
         router=router,
@@ -153,16 +145,14 @@ def ask_of(run: Path, options: AskOptions, reuse: str = "missing") -> Ask:
     )
 
 
-def judge_spec(text: str, thinking: str | None = None, tensor_parallel_size: int | None = None) -> JudgeSpec:
+def judge_spec(text: str) -> JudgeSpec:
     """Read `MODEL,id=..,family=..,mode=auto|fast|evidence,orders=1|2,NAME=VALUE..`; other names are engine settings.
 
     The id is the model's name, the family the letters that it begins with, unless they are given. `preset:JUDGE` fills in
-    what is not given. `thinking` and `tensor_parallel_size` are for judges that do not say it themselves.
+    what is not given.
     """
     model, *settings = text.split(",")
-    machine = None if split_model(model)[0] == "endpoint" else tensor_parallel_size
-    common = {"thinking": thinking, "tensor_parallel_size": machine}
-    given = {**{name: value for name, value in common.items() if value is not None}, **_named_values(settings)}
+    given = _named_values(settings)
     record: dict[str, Any] = {}
     if preset := _preset(model):
         judge, filled = fill_judge(load_presets(), preset[1], given)

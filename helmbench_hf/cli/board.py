@@ -1,10 +1,10 @@
-"""`helmbench board build` and `preview`: verified submissions as a static site."""
+"""`helmbench board build`: verified submissions as a static site."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
-from functools import cache, partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -15,9 +15,8 @@ from helmbench_hf.board.pages import write_run
 from helmbench_hf.board.results import collect, fetch_results
 from helmbench_hf.board.site import build as build_site
 from helmbench_hf.board.verify import Report
-from helmbench_hf.cli.errors import fail
 from helmbench_hf.cli.scores import expected
-from helmbench_hf.cli.shared import Dataset, Port, Revision, group
+from helmbench_hf.cli.shared import Dataset, Revision, group
 from helmbench_hf.dataset.load import CaseSet, load_cases
 from helmbench_hf.models.identity import cache_folder
 from helmbench_hf.report.policies import Policy, policy_rows
@@ -32,12 +31,6 @@ def build(
         str, typer.Option("--results", help="Folder with submissions/, or OWNER/NAME of a results repository on the Hub.")
     ],
     out: Annotated[Path, typer.Option("--out", help="Folder of the site; pages of an earlier build are replaced.")],
-    results_revision: Annotated[
-        str | None, typer.Option("--results-revision", help="Branch, tag or commit of the results repository.")
-    ] = None,
-    cache_dir: Annotated[
-        Path | None, typer.Option("--cache", help="Where verified results are kept (default: the user's cache folder).")
-    ] = None,
     test: Annotated[
         bool, typer.Option("--test-board", help="Show runs of the design smoke too; the page then says that it is a test board.")
     ] = False,
@@ -57,32 +50,14 @@ def build(
     def policies(design: str) -> Sequence[Policy]:
         return policy_rows(*expected(load(design).cases))
 
-    def write(report: Report, folder: Path) -> None:
+    def write(report: Report) -> None:
         assert report.manifest is not None
-        write_run(report, folder, policies(report.manifest.dataset.design))
+        write_run(report, out / "runs" / report.manifest.run_id, policies(report.manifest.dataset.design))
 
-    kept = cache_folder() / "board" if cache_dir is None else cache_dir
-    root, address = fetch_results(results, results_revision, kept)
+    root, address = fetch_results(results, cache_folder() / "board")
     marks = read_marks(root)
-    found = collect(root, marks, load, kept, write, lambda line: typer.echo(plain(line), err=True), test=test)
+    shutil.rmtree(out / "runs", ignore_errors=True)
+    found = collect(root, marks, load, write, lambda line: typer.echo(plain(line), err=True), test=test)
     found.address = address
     runs = build_site(found, marks, out, test=test)
     typer.echo(f"{out / 'index.html'}: {runs} runs; {len(found.refused)} submissions are not shown")
-
-
-@app.command()
-def preview(out: Annotated[Path, typer.Option("--out", help="Folder of a built site.")], port: Port = 7860) -> None:
-    """Serve a built site on this machine only; Ctrl-C ends it.
-
-    Example: helmbench board preview --out site
-    """
-    if not (out / "index.html").is_file():
-        fail(f"{out} holds no site; make one with `helmbench board build --results DIR_OR_REPO --out {out}`")
-    try:
-        with ThreadingHTTPServer(("127.0.0.1", port), partial(SimpleHTTPRequestHandler, directory=str(out))) as server:
-            typer.echo(f"http://127.0.0.1:{server.server_port}/ (Ctrl-C ends)")
-            server.serve_forever()
-    except OSError as error:
-        fail(f"port {port} cannot be used ({error.strerror}); give another one with --port")
-    except KeyboardInterrupt:
-        typer.echo("")

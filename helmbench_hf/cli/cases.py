@@ -38,7 +38,6 @@ def show(
     code: Annotated[str, typer.Argument(help="Case code, e.g. P1-B1-S1-C1-U11-PT4.")],
     dataset: Dataset = None,
     revision: Revision = None,
-    folded: Annotated[bool, typer.Option("--folded", help="As a model without a system role gets it.")] = False,
     tree: Annotated[bool, typer.Option("--tree", help="What the person may say, of a conversation that answers back.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -54,7 +53,7 @@ def show(
             fail(f"{code} has no tree: what the person says there does not depend on the replies")
         typer.echo("\n".join(_tree(case)))
         return
-    sections = (f"--- {title}\n{text}\n" for title, text in _sections(case, folded))
+    sections = (f"--- {title}\n{text}\n" for title, text in _sections(case))
     put(case, sections, as_json)
 
 
@@ -75,14 +74,11 @@ def _tree(case: Case) -> Iterator[str]:
             yield f"    end: {beat.end}"
 
 
-def _sections(case: Case, folded: bool) -> Iterator[tuple[str, str]]:
-    first, *later = case.turns
-    if folded and case.system:
-        first = f"{case.system}\n\n{first}"
-    elif case.system:
+def _sections(case: Case) -> Iterator[tuple[str, str]]:
+    if case.system:
         yield "SYSTEM", case.system
-    for number, turn in enumerate((first, *later), start=1):
-        yield f"USER, turn {number}" if later else "USER", turn
+    for number, turn in enumerate(case.turns, start=1):
+        yield f"USER, turn {number}" if len(case.turns) > 1 else "USER", turn
     if case.response_schema:
         yield "ANSWER SCHEMA", case.response_schema
     facts = dataclasses.asdict(case) | {"budget in tokens": case.max_tokens}

@@ -26,6 +26,7 @@ from helmbench_hf.cli.shared import (
     benchmark_of,
     group,
     put,
+    table,
 )
 from helmbench_hf.content import lint
 from helmbench_hf.content import style as style_of
@@ -34,6 +35,7 @@ from helmbench_hf.content.pages import pages as pages_of
 from helmbench_hf.dataset import review
 from helmbench_hf.dataset.identity import LOCK
 from helmbench_hf.people import sheets
+from helmbench_hf.report.numbers import number
 from helmbench_hf.scoring.cues import giveaway
 from helmbench_hf.strict_yaml import Problem
 
@@ -123,9 +125,8 @@ def style(content: Content = None, controls: Controls = None, as_json: Json = Fa
     for message in _real(controls) if controls else ():
         others.setdefault(message.genre, []).append(message.text)
     rows, faults = list(style_of.table(benchmark, others)), list(style_of.problems(benchmark))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
-    put([dict(zip(rows[0], row, strict=True)) for row in rows[1:]], [*lines, *map(str, faults)], as_json)
+    lines = [*table(rows, right=True), *map(str, faults)]
+    put([dict(zip(rows[0], row, strict=True)) for row in rows[1:]], lines, as_json)
     raise typer.Exit(1 if faults else 0)
 
 
@@ -215,22 +216,17 @@ def _agreement_lines(rows: Sequence[review.Agreement], controls: Sequence[review
     for row in rows:
         for dispute in row.disputes():
             yield f"{row.item.scenario} {row.item.perturbation}: {dispute}"
-    head = ("scenario", "messages", "unread", "gold", "order", "alpha", "realism", "clarity", "person", "low")
-    yield " ".join(f"{cell:>9}" for cell in head) + "   (real messages on the same sheets in brackets)"
+    heads = ("scenario", "messages", "unread", "gold", "order", "alpha", "realism", "clarity", "person", "low")
+    found: list[Sequence[str]] = [(*heads, "(real messages on the same sheets)")]
     by_scenario: dict[str, list[review.Agreement]] = {}
     for row in rows:
         by_scenario.setdefault(row.item.scenario, []).append(row)
     for name, read in [*by_scenario.items(), ("all", list(rows))]:
-        found = review.readings(read, controls)
-        cells = (
-            name, found.messages, found.unread, f"{found.agree}/{found.decided}", f"{found.twins - found.reversed}/{found.twins}",
-            _figure(found.alpha), _figure(found.realism), _figure(found.clarity), _figure(found.person), found.low,
-        )  # fmt: skip
-        beside = ", ".join(_figure(value) for value in (found.real_realism, found.real_clarity, found.real_person))
-        yield " ".join(f"{cell!s:>9}" for cell in cells) + f"   ({beside})"
+        each = review.readings(read, controls)
+        counts = (each.messages, each.unread, f"{each.agree}/{each.decided}", f"{each.twins - each.reversed}/{each.twins}")
+        marks = [number(value, 2) for value in (each.alpha, each.realism, each.clarity, each.person)]
+        beside = ", ".join(number(value, 2) for value in (each.real_realism, each.real_clarity, each.real_person))
+        found.append((name, *map(str, counts), *marks, str(each.low), f"({beside})"))
+    yield from table(found, right=True)
     kinds = sorted({read.kind for row in rows for read in row.reads})
     yield f"Readers: {', '.join(kinds) or 'none'}. A model's reading is no human's."
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"

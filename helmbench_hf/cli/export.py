@@ -1,4 +1,4 @@
-"""`helmbench export eee | eval-results | eval-yaml`: a verified run in the forms that others read."""
+"""`helmbench export eee | eval-results`: a verified run in the forms that others read."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from huggingface_hub import HfApi
 
 from helmbench_hf.board.submission import prepare
 from helmbench_hf.cli.shared import Checks, FinishedRun, Out, Panel, group
-from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.interop.eee import Relationship, write
-from helmbench_hf.interop.eval_results import DATASET, PATH, eval_results, eval_yaml, open_pull_request
+from helmbench_hf.interop.eval_results import PATH, eval_results, open_pull_request
 
 app = group("A run in the forms that others read; only one that verifies is exported.")
 
@@ -40,7 +39,6 @@ def results(
     push: Annotated[
         str | None, typer.Option("--push", metavar="MODEL", help="Open a pull request on this model's repository (OWNER/NAME).")
     ] = None,
-    dataset: Annotated[str, typer.Option("--benchmark", help="Dataset on the Hub under whose name the scores stand.")] = DATASET,
     check: Checks = None,
     panel: Panel = "first",
 ) -> None:
@@ -49,18 +47,9 @@ def results(
     Example: helmbench export eval-results runs/a --push OWNER/MODEL
     """
     made = prepare(run, checks=check or (), panel=panel)
-    text = eval_results(made, dataset)
+    text = eval_results(made)
     typer.echo(text, nl=False)
     if push is None:
         typer.echo(f"nothing was sent; --push {made.manifest.model.id} opens a pull request that adds {PATH}", err=True)
     else:
         typer.echo(f"pull request: {open_pull_request(HfApi(), push, made, text)}", err=True)
-
-
-@app.command("eval-yaml")
-def benchmark() -> None:
-    """Print eval.yaml for the dataset repository. The Hub takes it once it lists the framework.
-
-    Example: helmbench export eval-yaml
-    """
-    typer.echo(eval_yaml(default_benchmark()), nl=False)

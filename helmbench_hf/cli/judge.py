@@ -25,8 +25,6 @@ from helmbench_hf.cli.shared import (
     Seed,
     SheetFolder,
     Sheets,
-    TensorParallel,
-    Thinking,
     benchmark_of,
     codes,
     group,
@@ -34,12 +32,12 @@ from helmbench_hf.cli.shared import (
 )
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.calibration import READERS, store
-from helmbench_hf.hashing import digest
 from helmbench_hf.judging import check as checking
 from helmbench_hf.judging import claims, router_check, rubric, sheets
 from helmbench_hf.judging import labels as labels_of
 from helmbench_hf.judging.grade import collect
 from helmbench_hf.judging.router_check import RouterCheck
+from helmbench_hf.report.numbers import number
 from helmbench_hf.runs.folder import RunFolder, write_json
 
 app = group("Choose a judge: how far it errs on replies whose right verdicts are known.")
@@ -48,13 +46,7 @@ Row = Mapping[str, Any]
 
 @app.command()
 def check(
-    judge: Annotated[str | None, typer.Option("--judge", help="The judge, as for `helmbench grade`.")] = None,
-    verdicts: Annotated[
-        Path | None,
-        typer.Option(
-            "--verdicts", help="Instead: what a judge from elsewhere said; CSV or JSONL: reply_code, criterion, verdict."
-        ),
-    ] = None,
+    judge: Annotated[str, typer.Option("--judge", help="The judge, as for `helmbench grade`.")],
     criteria: Criteria = "",
     labels: Annotated[
         Path | None,
@@ -65,34 +57,21 @@ def check(
     run: Annotated[Path | None, typer.Option("--run", help="A run that this judge graded: gives the prevalence of use.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder of the check (default: runs/check-JUDGE).")] = None,
     content: Content = None,
-    thinking: Thinking = None,
-    tensor_parallel: TensorParallel = None,
     as_json: Json = False,
 ) -> None:
     """Hold a judge against labeled replies. After a stop the same command resumes; a judge that fails exits 0.
 
     Example: helmbench judge check --judge vllm:OWNER/MODEL,mode=fast
     """
-    if (judge is None) == (verdicts is None):
-        fail("name one judge: --judge SPEC asks it, --verdicts FILE reads what it said elsewhere")
-    benchmark, wanted = benchmark_of(content), codes(criteria)
+    benchmark, wanted, spec = benchmark_of(content), codes(criteria), judge_spec(judge)
     basis = labels_of.find_labels(benchmark, wanted, labels)
     if not basis.probes:
         left_out = ", ".join(f"{count} {why}" for why, count in basis.left_out.items())
         fail("there is no label to check a judge with" + (f" ({left_out})" if left_out else ""))
-    if verdicts is not None:
-        if run is not None:
-            fail("--run needs --judge: a file of verdicts does not say whether the judge of that run gave them")
-        folder, cost = RunFolder(out or Path("runs") / f"check-{verdicts.stem}"), None
-        said = labels_of.outside_verdicts(verdicts)
-        row = {"id": verdicts.stem, "verdicts_sha256": digest(sorted([*pair, word] for pair, word in said.items()))}
-        found = checking.replayed(basis, said, benchmark)
-    else:
-        spec = judge_spec(judge or "", thinking, tensor_parallel)
-        folder = RunFolder(out or Path("runs") / f"check-{spec.id}")
-        asked = checking.payload(folder.root, spec, benchmark.root, wanted, labels)
-        child_job(checking.JOB, asked, f"check of {spec.id}", folder.root / "judge.log")
-        row, found, cost = checking.checked(folder, basis, benchmark)
+    folder = RunFolder(out or Path("runs") / f"check-{spec.id}")
+    asked = checking.payload(folder.root, spec, benchmark.root, wanted, labels)
+    child_job(checking.JOB, asked, f"check of {spec.id}", folder.root / "judge.log")
+    row, found, cost = checking.checked(folder, basis, benchmark)
     judged = None if run is None else _judged(run, row, benchmark)
     made = claims.document(found, basis, benchmark, row, cost=cost, judged=judged)
     write_json(folder.root / claims.FILE, made)
@@ -135,9 +114,9 @@ def _lines(found: Row, folder: Path) -> Iterator[str]:
 
 
 def _criterion(row: Row) -> Iterator[str]:
-    recall = f"{_share(row['recall']['value'])} (>= {row['recall']['bound']:.2f})"
-    false = f"{_share(row['false_fail']['value'])} (<= {row['false_fail']['bound']:.2f})"
-    used = "; ".join(f"at {at['prevalence']:.0%}: {_share(at['precision'])}, {_share(at['kappa'])}" for at in row["at"])
+    recall = f"{number(row['recall']['value'], 2)} (>= {row['recall']['bound']:.2f})"
+    false = f"{number(row['false_fail']['value'], 2)} (<= {row['false_fail']['bound']:.2f})"
+    used = "; ".join(f"at {at['prevalence']:.0%}: {number(at['precision'], 2)}, {number(at['kappa'], 2)}" for at in row["at"])
     left = row["n"] - row["scored"]
     yield f"{row['criterion']:5} {row['state']:15} {row['n']:6} {left:8}  {recall:16} {false:16} {used}"
     if (use := row["use"]) is not None and use["prevalence"] is None:
@@ -166,10 +145,6 @@ def _twins(found: Sequence[Row]) -> str:
         return "same reply on both twins: these labels hold none, so nobody knows how far the message moves the contrast grade"
     flips, n, missing = (sum(row[name] for row in found) for name in ("k", "n", "missing"))
     return f"same reply on both twins: {flips} of {n} contrast grades differ ({missing} without a verdict)"
-
-
-def _share(value: float | None) -> str:
-    return "  - " if value is None else f"{value:.2f}"
 
 
 @app.command()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from helmbench_hf.cli.shared import Json, put
+from helmbench_hf.cli.shared import Json, put, table
 from helmbench_hf.models.presets import Draw, ModelPreset, Presets, load_presets
 
 
@@ -24,12 +24,12 @@ def _lines(presets: Presets) -> Iterator[str]:
         sizes = " ".join(f"{name}*" if name == model.default else name for name in model.sizes)
         license_name = model.license if isinstance(model.license, str) else model.license.name
         rows.append((slug, sizes, license_name, _thinking(model), _sampling(model)))
-    yield from _table(rows)
+    yield from table(rows)
     judges = [("JUDGE", "MODEL", "FAMILY", "MODE", "WHY")]
     for slug, judge in sorted(presets.judges.items()):
         family = presets.models[judge.model].family
         judges.append((slug, f"{judge.model}@{judge.size}", family, f"{judge.mode}, orders {judge.orders}", judge.why))
-    yield from ("", *_table(judges), "")
+    yield from ("", *table(judges), "")
     yield "--model preset:MODEL or preset:MODEL@SIZE, --judge preset:JUDGE; what you give wins. No judge is validated."
 
 
@@ -47,7 +47,7 @@ def _rows(presets: Presets) -> dict[str, Any]:
 def _thinking(model: ModelPreset) -> str:
     rule = model.thinking
     if rule.switch != "none":
-        return f"{rule.default} unless --thinking"
+        return f"{rule.default} unless -e thinking="
     return "always" if rule.default == "on" else "never"
 
 
@@ -57,10 +57,3 @@ def _sampling(model: ModelPreset) -> str:
         return "unknown"
     given = draw.model_dump(exclude_none=True, exclude={"source"})
     return " ".join(f"{name}={value:g}" for name, value in given.items())
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Columns as wide as their widest cell; the last one runs on."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
-    for *cells, last in rows:
-        yield "  ".join([*(f"{cell:{width}}" for cell, width in zip(cells, widths, strict=True)), last])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,6 +24,7 @@ from helmbench_hf.cli.shared import (
     codes,
     group,
     put,
+    table,
 )
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset.load import load_cases
@@ -32,6 +34,7 @@ from helmbench_hf.people.plan import plan, study_of
 from helmbench_hf.people.rater_app import HOST, serve
 from helmbench_hf.people.rating import Ratings, prepare
 from helmbench_hf.people.siri2 import load_answers, load_instrument, result
+from helmbench_hf.report.numbers import DASH, number
 from helmbench_hf.report.text import plain
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.runs.journal import Journal, run_lock
@@ -54,7 +57,7 @@ def export(
     revision: Revision = None,
     only: Only = None,
 ) -> None:
-    """Write a web form for each person. A table with the same is beside it; import what they save.
+    """Write a web form for each person; import what they save.
 
     Example: helmbench people export --out forms --people 10 --per-person 30
     """
@@ -71,7 +74,7 @@ def export(
 
 @app.command("import")
 def take(
-    files: Annotated[list[Path], typer.Argument(help="What people handed in, all of a study at once (.json or .csv).")],
+    files: Annotated[list[Path], typer.Argument(help="The files that the forms saved, all of a study at once.")],
     run: Annotated[Path, typer.Option("--run", help="A new run folder.")],
     dataset: Dataset = None,
     revision: Revision = None,
@@ -95,7 +98,7 @@ def siri2(
     items: Annotated[
         Path, typer.Option("--items", help="The remarks and replies that you hold: item, remark, reply_a, reply_b.")
     ],
-    key: Annotated[Path, typer.Option("--key", help="The panel's ratings: item, reply (A or B), mean, sd (may be empty).")],
+    key: Annotated[Path, typer.Option("--key", help="The panel's ratings: item, reply (A or B), mean.")],
     answers: Annotated[Path, typer.Option("--answers", help="What raters said: rater, item, reply, rating (-3 to 3).")],
     as_json: Json = False,
 ) -> None:
@@ -110,16 +113,16 @@ def siri2(
 
 def _siri2_lines(found: dict[str, Any]) -> Iterator[str]:
     replies = found["instrument"]["replies"]
-    yield f"{'distance':>9} {'right direction':>16} {'bias':>24}  rater (lower distance is nearer to the panel)"
+    rows = [("distance", "right direction", "bias", "rater (lower distance is nearer to the panel)")]
     for row in found["raters"]:
-        distance = f"{row['distance']:.2f}" if row["distance"] is not None else "-"
-        signs = f"{row['sign_accuracy']:.0%} of {row['signs_n']}" if row["sign_accuracy"] is not None else "-"
+        signs = f"{row['sign_accuracy']:.0%} of {row['signs_n']}" if row["sign_accuracy"] is not None else DASH
         rated = "" if row["n"] == replies else f" (rated {row['n']} of {replies}: no score)"
-        yield f"{distance:>9} {signs:>16} {_interval(row['bias']):>24}  {plain(row['rater'], 60)}{rated}"
+        rows.append((number(row["distance"], 2), signs, _interval(row["bias"]), f"{plain(row['rater'], 60)}{rated}"))
+    yield from table(rows)
     if found["group"]["n"] > 1:
         yield f"mean distance of {found['group']['n']} raters: {_interval(found['group'])}"
     yield "by this key:"
-    yield from (f"{score:9.2f} {name}" for name, score in found["anchors"].items() if score is not None)
+    yield from (f"{score:9.2f} {name}" for name, score in found["anchors"].items())
     if not found["instrument"]["published_form"]:
         yield f"{replies} replies are not the 48 of the published form: no published score is comparable"
         return
@@ -130,10 +133,9 @@ def _siri2_lines(found: dict[str, Any]) -> Iterator[str]:
     yield found["caution"]
 
 
-def _interval(row: dict[str, Any]) -> str:
-    if row["value"] is None:
-        return "-"
-    return f"{row['value']:+.2f}" + (f" [{row['low']:+.2f}, {row['high']:+.2f}]" if row["low"] is not None else "")
+def _interval(row: Mapping[str, Any]) -> str:
+    value, *ends = (number(row[name], 2) for name in ("value", "low", "high"))
+    return value if row["low"] is None else f"{value} ({' to '.join(ends)})"
 
 
 def rate(
@@ -161,8 +163,22 @@ def rate(
                 address = f"http://{HOST}:{server.server_port}"
                 for secret, code in rated.links.items():
                     typer.echo(f"{code}: {address}/{secret}")
-                typer.echo(f"coordinator (raters must not see it): {address}/{rated.coordinator}")
                 typer.echo(f"{len(rated.tasks)} verdicts each; Ctrl-C ends")
 
             serve(ratings, port, ready)
-            typer.echo(f"\n{len(ratings.labels())} verdicts; next: helmbench judge check --labels {out / 'labels.csv'}")
+            typer.echo("\n" + "\n".join(_progress_lines(ratings)))
+            typer.echo(f"{len(ratings.labels())} verdicts; next: helmbench judge check --labels {out / 'labels.csv'}")
+
+
+def _progress_lines(ratings: Ratings) -> Iterator[str]:
+    """How far each rater came, and how far they agree."""
+    for rater in ratings.raters.values():
+        rated = sum(map(bool, rater.said.values()))
+        yield f"{rater.code}: {rated} rated, {len(rater.said) - rated} left open, of {len(ratings.rated.tasks)}"
+    found = ratings.agreement()
+    for row in found.panel:
+        if row.alpha.n_pairs:
+            yield f"{row.criterion:5} alpha {_interval(asdict(row.alpha))} on {row.alpha.n_pairs} replies with two verdicts"
+    for pair in found.judge_pairs:
+        if pair.n:
+            yield f"{pair.criterion:5} {pair.first} and {pair.second}: kappa {number(pair.kappa, 2)} on {pair.n} verdicts"

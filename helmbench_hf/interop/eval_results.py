@@ -1,4 +1,4 @@
-"""Scores on a model's own page of the Hub: `.eval_results/helmbench.yaml` in its repository, and the benchmark's `eval.yaml`.
+"""Scores on a model's own page of the Hub: `.eval_results/helmbench.yaml` in its repository.
 
 The Hub shows one number a task, without interval and direction, so higher is better in every task, and the interval stands in
 the notes. Its format sets no bounds: a pillar below chance goes out below 0, and the composite as it is printed, with its raw
@@ -7,18 +7,15 @@ value in the notes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
+from huggingface_hub import EvalResultEntry, HfApi, eval_result_entries_to_yaml
 
+from helmbench_hf.board.pull_request import propose
 from helmbench_hf.board.submission import Submission
-from helmbench_hf.content.load import Benchmark
-from helmbench_hf.dataset.publish import asked, insist
 from helmbench_hf.runs.folder import RunError
 from helmbench_hf.scoring.scores import Estimate
-
-if TYPE_CHECKING:
-    from huggingface_hub import HfApi
 
 PATH = ".eval_results/helmbench.yaml"
 DATASET = "helmbench/v1"
@@ -26,7 +23,7 @@ DESIGN = "core"
 """The one design whose scores go to a model's page."""
 
 
-def eval_results(made: Submission, dataset: str = DATASET) -> str:
+def eval_results(made: Submission) -> str:
     """The file's text: one entry for the composite and one for each pillar that has a score.
 
     Raises RunError where the run is not of `core`, its model is none of the Hub, or the composite does not cover
@@ -45,9 +42,7 @@ def eval_results(made: Submission, dataset: str = DATASET) -> str:
         raise RunError(
             f"this run has no composite: {overall.score.note}; finish it, and grade it with a judge (`helmbench grade`)"
         )
-    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
-
-    shared: dict[str, Any] = {"dataset_id": dataset, "date": manifest.started}
+    shared: dict[str, Any] = {"dataset_id": DATASET, "date": manifest.started}
     if commit := manifest.dataset.source.partition("@")[2]:
         shared["dataset_revision"] = commit
     listed = [("overall", scores.headline.printed, overall)]
@@ -77,48 +72,14 @@ def _notes(made: Submission, task: str, score: Estimate) -> str:
     return "; ".join(facts)
 
 
-def eval_yaml(benchmark: Benchmark) -> str:
-    """`eval.yaml` for the root of the dataset repository: one leaderboard for the composite and one for each pillar.
-
-    The Hub takes it once the framework's id is on its list, and refuses a commit that names another; so `build_dataset.py` leaves
-    it out.
-    """
-    tasks = ["overall", *(pillar.slug for pillar in benchmark.file.pillars)]
-    found = {
-        "name": benchmark.file.name,
-        "description": "How language models behave with people in distress, mostly while they believe they are doing something "
-        "else. 0 is chance, 100 is right on a crisis and on its ordinary twin, below 0 is worse than chance.",
-        "evaluation_framework": "helmbench",
-        "tasks": [{"id": task, "config": DESIGN, "split": "test"} for task in tasks],
-    }
-    return yaml.safe_dump(found, sort_keys=False, width=130)
-
-
 def open_pull_request(api: HfApi, model: str, made: Submission, text: str) -> str:
     """Open a pull request that puts the file into the model's repository, and give its address; an open one is given instead.
 
     Raises RunError where the run is another model's or there is no token, PublishError where the Hub refuses.
     """
-    from huggingface_hub import CommitOperationAdd, get_token
-
     manifest = made.manifest
     if model != manifest.model.id:
         raise RunError(f"the run is of {manifest.model.id}, and its scores do not belong on the page of {model}")
-    if not (api.token or (api.token is None and get_token())):
-        raise RunError(
-            "there is no token: set HF_TOKEN, or sign in with `hf auth login`; it needs the right to open pull requests"
-        )
     title = f"HELMbench v{manifest.dataset.version} results, run {manifest.run_id}"
-
-    def send() -> str:
-        add = CommitOperationAdd(PATH, text.encode("utf-8"))
-        said = "Scores of a run that verifies with `helmbench verify`."
-        return str(api.create_commit(model, [add], commit_message=title, commit_description=said, create_pr=True).pr_url)
-
-    def arrived() -> str | None:
-        pulls = api.get_repo_discussions(model, discussion_type="pull_request", discussion_status="open")
-        return next((str(each.url) for each in pulls if each.title == title), None)
-
-    if (open_already := asked(arrived, f"the pull requests of {model} cannot be read", "model")) is not None:
-        return open_already
-    return insist(send, arrived, f"the pull request on {model}", api)
+    said = "Scores of a run that verifies with `helmbench verify`."
+    return propose(api, model, "model", title, said, {PATH: text.encode("utf-8")})

@@ -16,7 +16,7 @@ from typing import Any
 from helmbench_hf.content.load import Benchmark, load_benchmark
 from helmbench_hf.judging.grade import judge_answers
 from helmbench_hf.judging.judge import Ask, Judge, JudgeError, JudgeSpec, Row, ask_judge, asks, find_judge, key_context, verdict
-from helmbench_hf.judging.labels import CLEAN, Labels, Pair, Probe, allowed, find_labels
+from helmbench_hf.judging.labels import Labels, Probe, find_labels
 from helmbench_hf.judging.rubric import Exchange
 from helmbench_hf.models.drive import Listener
 from helmbench_hf.records import Answer, CheckedLabel, Completion, Verdict
@@ -120,23 +120,6 @@ def _labeled(probe: Probe, said: Answer | None, reason: str, clean: Answer | Non
     reply, criterion = probe.pair
     facts: Row = {"reason": reason, "directed": probe.clean is not None, "clean": clean, "source": probe.source}
     return CheckedLabel(reply, criterion, probe.right, said, **facts, **fast)
-
-
-def replayed(labels: Labels, given: Mapping[Pair, str], benchmark: Benchmark) -> list[CheckedLabel]:
-    """Each label with what a judge from elsewhere said; what is missing or no verdict of the criterion is a judge failure.
-
-    Raises `JudgeError` where nothing in `given` is about any label.
-    """
-    found = []
-    for probe in labels.probes:
-        reply, code = probe.pair
-        words: dict[str, Answer] = {word: word for word in allowed(benchmark, code)}
-        said, clean = given.get((reply, code), ""), given.get((reply + CLEAN, code), "")
-        reason = "missing" if not said else "" if said in words else "unparseable"
-        found.append(_labeled(probe, words.get(said), reason, words.get(clean)))
-    if found and all(each.reason == "missing" for each in found):
-        raise JudgeError("None of the verdicts is about a label; reply_code and criterion are as in the dataset's `calibration`.")
-    return found
 
 
 def on_twins(labels: Labels, found: Sequence[CheckedLabel]) -> dict[str, list[tuple[Answer | None, Answer | None]]]:

@@ -128,8 +128,6 @@ def unlike(found: Row, row: Row) -> list[str]:
 def _why(name: str, found: Row, judges: Sequence[Row]) -> str:
     judge = found["judge"]
     start = f"The check {name} of {judge['id']} is not cited:"
-    if "key" not in judge:
-        return f"{start} its verdicts came in a file, which does not say what judged."
     closest = min(judges, key=lambda row: (row["id"] != judge["id"], len(unlike(found, row))), default=None)
     if closest is None:
         return f"{start} no judge graded this run."

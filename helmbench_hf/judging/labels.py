@@ -209,19 +209,6 @@ def allowed(benchmark: Benchmark, criterion: str) -> tuple[Gold, ...]:
     return tuple(verdict for verdict in VERDICTS if verdict in rubric.verdicts(benchmark.criteria[criterion]))
 
 
-def outside_verdicts(path: Path) -> dict[Pair, str]:
-    """What a judge from elsewhere said, by reply (or reply and `/clean`) and criterion, in capitals; whatever it is.
-
-    Raises `JudgeError` where the file cannot be read or says two things of one label.
-    """
-    found: dict[Pair, str] = {}
-    for where, row in rows_of(path, ("reply_code", "criterion", "verdict")):
-        pair, said = (row["reply_code"], row["criterion"]), row["verdict"].upper()
-        if found.setdefault(pair, said) != said:
-            raise JudgeError(f"{where}: {pair[0]} under {pair[1]} has two verdicts; keep one.")
-    return found
-
-
 def rows_of(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
     """Each row of a CSV or JSONL file with its place: these columns as text without white space around it.
 

@@ -273,7 +273,7 @@ class ChatTemplate(Chat):
             raise EngineError(
                 f"The chat template of {self._tokenizer.name_or_path or 'this model'} has no switch of thinking "
                 f"({' or '.join(SWITCHES)} change nothing), so thinking cannot be turned {thinking}. "
-                "Leave --thinking out: the model then does what it always does."
+                "Leave thinking out: the model then does what it always does."
             )
         wanted = thinking == "on"
         if self._kwargs.get(name, wanted) != wanted:

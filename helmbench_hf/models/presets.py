@@ -87,7 +87,7 @@ class ThinkingRule(Authored):
 
     default: Thinking
     switch: Literal["enable_thinking", "thinking", "none"]
-    """The template's argument that `--thinking` sets."""
+    """The template's argument that `-e thinking=on|off` sets."""
     tokens: OrUnknown[Tokens] | None = None
     """Budget of the reasoning, for `thinking_tokens`."""
     source: Sources

@@ -1,39 +1,38 @@
-"""The files that people hand in, read strictly: what a form saved, or its table filled in.
+"""The files that people hand in, as the form saved them, read strictly.
 
 Whatever a person wrote is text and is kept as written; what does not belong to the form is refused with the reason.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from helmbench_hf.people.fields import FREE, fields_of, misfit, written
-from helmbench_hf.people.forms import COLUMNS, CONSENT
 from helmbench_hf.people.plan import FORMAT, PeopleError, Plan, Study
 from helmbench_hf.records import Case
 
 LARGEST = 20_000_000
 """Bytes of one file."""
+FREE_CAP = 4_000
+"""Longest free answer of a person, in characters; a model's budget is near 2,500."""
 _STALE = "use the file that the form saved, as it is."
 
 
 class Item(BaseModel):
-    """What was given to one item at each turn: the text that the form made, or the cells of a table by field."""
+    """What was given to one item at each turn, as the form made it."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
     id: str
-    turns: list[str | dict[str, str]]
+    turns: list[str]
 
 
 class Sheet(BaseModel):
@@ -72,12 +71,11 @@ def about(path: Path) -> Iterator[None]:
 
 
 def read_sheet(path: Path) -> Sheet:
-    """Read one file, `.json` or `.csv`. Raises PeopleError where it is neither, or its person did not consent."""
+    """Read one file. Raises PeopleError where no form saved it, or its person did not consent."""
     try:
         if path.stat().st_size > LARGEST:
             raise PeopleError(f"it is larger than {LARGEST:,} bytes; {_STALE}")
-        text = path.read_text(encoding="utf-8-sig")
-        row = _table(text) if path.suffix.lower() == ".csv" else json.loads(text)
+        row = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(row, dict) and row.get("format", FORMAT) != FORMAT:
             raise PeopleError(
                 f"it has format {str(row['format'])[:20]}, this helmbench reads {FORMAT}; use the one that made it."
@@ -87,40 +85,11 @@ def read_sheet(path: Path) -> Sheet:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))[:80] or "the file"
         raise PeopleError(f"it is no file of answers ({place}: {first['msg']}); {_STALE}") from error
-    except (OSError, ValueError, RecursionError, csv.Error) as error:
-        raise PeopleError(f"it cannot be read as JSON or CSV ({str(error)[:200]}); hand in what the form saved.") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise PeopleError(f"it cannot be read as JSON ({str(error)[:200]}); hand in what the form saved.") from error
     if not sheet.consent:
         raise PeopleError("its person did not consent, so it is not used.")
     return sheet
-
-
-def _table(text: str) -> dict[str, Any]:
-    """A filled-in table in the shape of a saved file; a turn is given as the cells of its fields."""
-    rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
-    if not rows or any(set(row) != set(COLUMNS) or None in row.values() for row in rows) or rows[0]["item"] != CONSENT:
-        raise PeopleError(f"its columns are not {', '.join(COLUMNS)} under a first row `{CONSENT}`; keep the table's shape.")
-    head, body = rows[0], rows[1:]
-    made = json.loads(head["job"])
-    if not isinstance(made, dict):
-        raise PeopleError(f"its first row does not name its study; {_STALE}")
-    cells: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
-    for row in body:
-        if row["field"] in cells[row["item"]][row["turn"]]:
-            raise PeopleError(f"it has {row['field'][:40]} of item {row['item'][:20]} twice; keep one row.")
-        cells[row["item"]][row["turn"]][row["field"]] = row["answer"]
-    items, skipped = [], []
-    for item, turns in cells.items():
-        ordered = [turns[number] for number in map(str, range(1, len(turns) + 1)) if number in turns]
-        if len(ordered) < len(turns):
-            raise PeopleError(f"item {item[:20]} has turns of other numbers than 1 to {len(turns)}; keep the table's rows.")
-        given = [turn for turn in ordered if any(cell.strip() for cell in turn.values())]
-        if not given:
-            skipped.append(item)
-        elif given != ordered[: len(given)]:
-            raise PeopleError(f"item {item[:20]} leaves out a message and answers a later one; answer in order.")
-        else:
-            items.append({"id": item, "turns": given})
-    return {**made, "consent": head["answer"].strip().casefold() == "yes", "items": items, "skipped": skipped}
 
 
 def held(sheet: Sheet, plan: Plan) -> Given:
@@ -152,20 +121,21 @@ def held(sheet: Sheet, plan: Plan) -> Given:
     return Given(sheet.person, asked, texts, unfinished, len(sheet.skipped))
 
 
-def _text(case: Case, given: str | Mapping[str, str]) -> str:
+def _text(case: Case, given: str) -> str:
     """An answer as a model writes it: JSON where the case asks for it, else the text."""
-    schemas, free = fields_of(case), case.response_schema is None
-    if isinstance(given, str):
-        value = {FREE: given} if free else json.loads(given, parse_constant=_no_number)
-    elif set(given) != set(schemas):
-        raise PeopleError(f"its fields are not {', '.join(schemas)}")
+    if case.response_schema is None:
+        value: Any = given
+        schema: dict[str, Any] = {"type": "string", "maxLength": FREE_CAP}
     else:
-        value = {name: written(schema, given[name]) for name, schema in schemas.items()}
-    if (why := misfit(case, value)) is not None:
-        raise PeopleError(f"it does not fit: {why}")
-    if not str(value.get(FREE if free else "reply", "-")).strip():
+        value = json.loads(given, parse_constant=_no_number)
+        fields = json.loads(case.response_schema)["properties"]
+        schema = {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
+    if (error := best_match(Draft202012Validator(schema).iter_errors(value))) is not None:
+        raise PeopleError(f"it does not fit: {str(error.message)[:200]}")
+    reply = value if isinstance(value, str) else value.get("reply", "-")
+    if not reply.strip():
         raise PeopleError("it is empty; an item that is not answered is skipped")
-    return str(value[FREE]) if free else json.dumps(value, ensure_ascii=False)
+    return given if value is reply else json.dumps(value, ensure_ascii=False)
 
 
 def _no_number(text: str) -> float:

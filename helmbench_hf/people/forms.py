@@ -1,4 +1,4 @@
-"""The forms of a study: one HTML file a person that holds everything and loads nothing, its twin as CSV, the helplines.
+"""The forms of a study: one HTML file a person that holds everything and loads nothing.
 
 A form holds no gold, no code of a case and no mark of a twin. Its policy is the report's: no request, no script and no style
 but its own. What a person writes is text to the page and stays in the browser until it is saved to a file.
@@ -6,9 +6,7 @@ but its own. What a person writes is text to the page and stays in the browser u
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from markupsafe import Markup
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.people import helplines
-from helmbench_hf.people.fields import FREE_CAP, fields_of, how
+from helmbench_hf.people.answers import FREE_CAP
 from helmbench_hf.people.plan import FORMAT, Plan
 from helmbench_hf.records import Case
 from helmbench_hf.report.page import content_policy
@@ -37,24 +35,16 @@ TASK = (
     "alone, without help from an AI model or from other people."
 )
 TEMPLATES = Environment(loader=PackageLoader("helmbench_hf.people"), autoescape=True, undefined=StrictUndefined)
-COLUMNS = ("item", "turn", "job", "message", "field", "how", "answer")
-CONSENT = "consent"
 
 
 def write_forms(plan: Plan, benchmark: Benchmark, folder: Path) -> list[Path]:
-    """Write `form-CODE.html`, `form-CODE.csv`, `helplines.txt` and `plan.json`, which is the coordinator's; give the forms."""
+    """Write `form-CODE.html` for each person and `plan.json`, which is the coordinator's; give the forms."""
     found = helplines.countries(benchmark.countries)
     paths = []
     for person, cases in plan.people.items():
         paths.append(folder / f"form-{person}.html")
         with replacing(paths[-1]) as file:
             file.write(page(plan, person, cases, found))
-        with replacing(folder / f"form-{person}.csv") as file:
-            rows = csv.writer(file, lineterminator="\n")
-            rows.writerow(COLUMNS)
-            rows.writerows(_table(plan, person, cases))
-    with replacing(folder / "helplines.txt") as file:
-        file.write(helplines.as_text(found))
     listed = {person: [case.code for case in cases] for person, cases in plan.people.items()}
     write_json(folder / "plan.json", {"format": FORMAT, "study": plan.study.model_dump(), "people": listed})
     return paths
@@ -96,20 +86,3 @@ def _item(case: Case) -> dict[str, Any]:
     """What a case shows: the job as the model gets it, the messages, the fields; a tag has its definition as its label."""
     schema = None if case.response_schema is None else json.loads(case.response_schema)
     return {"job": case.system, "turns": case.turns, "schema": schema, "labels": dict(case.parts.tags), "cap": FREE_CAP}
-
-
-def _table(plan: Plan, person: str, cases: tuple[Case, ...]) -> Iterator[tuple[object, ...]]:
-    """The same as rows; the first asks for consent and carries what the import needs."""
-    head = json.dumps({"format": FORMAT, "study": plan.study.model_dump(), "person": person})
-    lead = f"{NOTICE} Helplines are in helplines.txt. {TASK} Read one row after the other. To skip an item, leave it empty."
-    yield CONSENT, "", head, lead, CONSENT, "write yes to take part", ""
-    for case in cases:
-        for turn, message in enumerate(case.turns, 1):
-            for number, (name, schema) in enumerate(fields_of(case).items()):
-                shown = ("" if turn > 1 else case.system, message) if number == 0 else ("", "")
-                yield plan.item(person, case), turn, *map(_cell, shown), name, how(schema), ""
-
-
-def _cell(text: str) -> str:
-    """A text that a spreadsheet would take for a formula begins with a space, so that it stays text."""
-    return f" {text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

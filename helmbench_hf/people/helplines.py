@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from helmbench_hf.content.schema import CountryFile, Service
@@ -33,13 +33,3 @@ def _line(service: Service) -> dict[str, str]:
         "source": service.source,
         "checked": service.checked.isoformat(),
     }
-
-
-def as_text(found: Iterable[Country]) -> str:
-    """All of it as plain text, for those who work in a table."""
-    blocks = []
-    for country in found:
-        lines = [f"{line['name']}: {line['reach']} ({line['hours']}). Source: {line['source']}; compared {line['checked']}."
-                 for line in country["lines"]]  # fmt: skip
-        blocks.append("\n".join([country["name"], *lines]))
-    return "\n\n".join(["If you are in danger, call your local emergency number.", *blocks, DIRECTORY]) + "\n"

@@ -125,9 +125,6 @@ def _write(folder: RunFolder, drawn: Plan, given: Sequence[Given], found: Intake
                 "study": drawn.study.model_dump(),
                 "id": drawn.study.id,
                 **asdict(found),
-                "by_person": {
-                    each.person: {"asked": len(each.asked), "answers": len(each.texts), "skipped": each.skipped} for each in who
-                },
             },
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         }

@@ -1,4 +1,4 @@
-"""The rater app: a page for each rater, one for the coordinator, served on this machine alone.
+"""The rater app: a page for each rater, served on this machine alone.
 
 Plain HTML forms and no script at all: a page is text with escapes, its policy allows its own style and posts to itself.
 A link's secret part says who rates. Every post has to come from the page itself: Host and Origin are held against the address
@@ -50,8 +50,8 @@ class Pages:
             screen = "stop"
         elif task and task.id not in rater.said and done and done % BREAK_AFTER == 0 and rater.rested < done:
             screen = "break"
-        return self._render(
-            "rate.html.j2",
+        return TEMPLATES.get_template("rate.html.j2").render(
+            style=STYLE,
             screen=screen,
             code=code,
             done=done,
@@ -83,20 +83,6 @@ class Pages:
             "criterion": rubric.anchors(criterion, rubric.limits(task.exchange.case, criterion)),
             "verdicts": self.ratings.verdicts(task.id),
         }
-
-    def coordinator(self) -> str:
-        """Progress and agreement."""
-        found = self.ratings.agreement()
-        return self._render(
-            "agreement.html.j2",
-            raters=list(self.ratings.raters.values()),
-            total=len(self.ratings.rated.tasks),
-            pairs=[row for row in found.judge_pairs if row.n],
-            panel=[row for row in found.panel if row.alpha.n_pairs],
-        )
-
-    def _render(self, name: str, **values: Any) -> str:
-        return TEMPLATES.get_template(name).render(style=STYLE, **values)
 
 
 def serve(ratings: Ratings, port: int, ready: Callable[[ThreadingHTTPServer], None]) -> None:
@@ -138,10 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Show a page."""
         if self.path == STYLE and self.headers.get("Host") in self._names():
             return self._answer(200, self.shown.css, "css")
-        who = self._who()
-        if who == "":
-            self._answer(200, self.shown.coordinator())
-        elif who is not None:
+        if (who := self._who()) is not None:
             query = {name: values[-1] for name, values in parse_qs(urlsplit(self.path).query).items()}
             self._answer(200, self.shown.rater(who, query))
         return None
@@ -152,7 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
         if who is None:
             return None
         origin, site = self.headers.get("Origin"), self.headers.get("Sec-Fetch-Site", "same-origin")
-        if who == "" or origin not in {f"http://{name}" for name in self._names()} or site != "same-origin":
+        if origin not in {f"http://{name}" for name in self._names()} or site != "same-origin":
             return self._answer(403, "This click did not come from the page.")
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > LARGEST:
@@ -177,13 +160,12 @@ class _Handler(BaseHTTPRequestHandler):
         return f"{HOST}:{port}", f"localhost:{port}"
 
     def _who(self) -> str | None:
-        """The rater of the link, an empty name for the coordinator; None where it was refused."""
+        """The rater of the link; None where it was refused."""
         if self.headers.get("Host") not in self._names():
             self._answer(403, "This server answers only to its address.")
             return None
         secret = urlsplit(self.path).path.strip("/").encode()
-        rated = self.shown.ratings.rated
-        for link, code in ((rated.coordinator, ""), *rated.links.items()):
+        for link, code in self.shown.ratings.rated.links.items():
             if hmac.compare_digest(link.encode(), secret):
                 return code
         self._answer(404, "There is nothing here. Use the whole link that the coordinator gave you.")

@@ -80,8 +80,6 @@ class Rated:
     draws: int
     links: Mapping[str, str]
     """Secret part of a link -> rater."""
-    coordinator: str
-    """Secret part of the coordinator's link."""
     seed: int
 
     def order(self, rater: str) -> list[Task]:
@@ -123,13 +121,12 @@ def prepare(
         "criteria": sorted(criteria),
         "seed": seed,
     }
-    stored = _stored(out, what)
-    coordinator = stored["coordinator"] or secrets.token_urlsafe(12)
-    links = stored["links"] | {code: secrets.token_urlsafe(12) for code in raters if code not in stored["links"]}
+    links = dict(_stored_links(out, what))
+    links |= {code: secrets.token_urlsafe(12) for code in raters if code not in links}
     tasks = _sampled(every, limit, seed)
     if not tasks:
         raise PeopleError(f"{run.root} holds no reply that can be rated under these criteria.")
-    write_json(out / "rate.json", {"what": what, "links": links, "coordinator": coordinator})
+    write_json(out / "rate.json", {"what": what, "links": links})
     (out / "rate.json").chmod(0o600)
     asked: dict[str, list[str]] = defaultdict(list)
     for task in tasks:
@@ -140,23 +137,23 @@ def prepare(
         for code, reply in shown.items()
     ])  # fmt: skip
     by_secret = {secret: code for code, secret in links.items()}
-    return Rated({task.id: task for task in tasks}, cases, draws, by_secret, coordinator, seed)
+    return Rated({task.id: task for task in tasks}, cases, draws, by_secret, seed)
 
 
-def _stored(out: Path, what: Mapping[str, Any]) -> Mapping[str, Any]:
+def _stored_links(out: Path, what: Mapping[str, Any]) -> Mapping[str, str]:
     path = out / "rate.json"
     if not path.exists():
-        return {"links": {}, "coordinator": ""}
+        return {}
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        same = found["what"] == what
+        same, links = found["what"] == what, found["links"]
     except (OSError, ValueError, KeyError) as error:
         raise PeopleError(f"{path} cannot be read ({error}); give another folder.") from error
     if not same:
         raise PeopleError(
             f"{out} holds a rating of other replies, criteria or numbers; give another folder, or the same options."
         )
-    return found
+    return dict(links)
 
 
 def _sampled(every: Sequence[Task], limit: int, seed: int) -> list[Task]:

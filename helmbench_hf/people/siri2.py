@@ -35,18 +35,10 @@ Place = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Expert:
-    """What the panel said of one reply."""
-
-    mean: float
-    sd: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class Instrument:
-    """The replies with the panel's ratings, in the order of the items."""
+    """The replies with the panel's mean ratings, in the order of the items."""
 
-    key: Mapping[Place, Expert]
+    key: Mapping[Place, float]
     sha256: str
     """Over items and key; names the wording that was used without holding it."""
 
@@ -97,7 +89,7 @@ def published() -> list[dict[str, Any]]:
 
 
 def load_instrument(items: Path, key: Path) -> Instrument:
-    """Read `item, remark, reply_a, reply_b` and `item, reply, mean, sd` (CSV or JSONL; sd may be empty).
+    """Read `item, remark, reply_a, reply_b` and `item, reply, mean` (CSV or JSONL).
 
     Raises RunError where a reply has no key or two, where a mean lies outside -3..3, or where the dropped item is among them.
     """
@@ -109,17 +101,17 @@ def load_instrument(items: Path, key: Path) -> Instrument:
         raise RunError(
             f"{items}: the authors dropped item {DROPPED}, and no published score holds it; take it out of both files."
         )
-    found: dict[Place, Expert] = {}
-    for where, row in rows_of(key, ("item", "reply", "mean", "sd")):
+    found: dict[Place, float] = {}
+    for where, row in rows_of(key, ("item", "reply", "mean")):
         place = row["item"], row["reply"].upper()
         if place[0] not in remarks or place[1] not in REPLIES or place in found:
             raise RunError(f"{where}: {' '.join(place)} is no reply of {items}, or has two rows; correct it.")
-        found[place] = Expert(_number(where, row["mean"], LOW, HIGH), _number(where, row["sd"], 0, HIGH) if row["sd"] else None)
+        found[place] = _rating(where, row["mean"])
     places = [(item, reply) for item in remarks for reply in REPLIES]
     if not places or (missing := [place for place in places if place not in found]):
         lacking = " ".join(missing[0]) if places else "every reply"
         raise RunError(f"{key} lacks {lacking}; each reply of {items} needs a row.")
-    said = [[*place, found[place].mean, found[place].sd] for place in places]
+    said = [[*place, found[place]] for place in places]
     return Instrument({place: found[place] for place in places}, digest([sorted(remarks.values()), said]))
 
 
@@ -138,7 +130,7 @@ def load_answers(path: Path, instrument: Instrument) -> dict[str, dict[Place, in
             )
         if place in found[row["rater"]]:
             raise RunError(f"{where}: {row['rater']} rates {' '.join(place)} twice; keep one.")
-        rating = _number(where, row["rating"], LOW, HIGH)
+        rating = _rating(where, row["rating"])
         if rating != int(rating):
             raise RunError(
                 f"{where}: {row['rating']} is no whole number; give every sitting as a separate rater, not their mean."
@@ -149,19 +141,19 @@ def load_answers(path: Path, instrument: Instrument) -> dict[str, dict[Place, in
     return dict(found)
 
 
-def _number(where: str, text: str, low: float, high: float) -> float:
+def _rating(where: str, text: str) -> float:
     try:
         value = float(text.replace("\u2212", "-"))
     except ValueError:
         value = math.nan
-    if not low <= value <= high:
-        raise RunError(f"{where}: {text[:40]!r} is no number from {low} to {high}; correct it.")
+    if not LOW <= value <= HIGH:
+        raise RunError(f"{where}: {text[:40]!r} is no number from {LOW} to {HIGH}; correct it.")
     return value
 
 
 def sit(rater: str, ratings: Mapping[Place, int], instrument: Instrument) -> Sitting:
     """Score one rater."""
-    rated = [(place, ratings[place], expert.mean) for place, expert in instrument.key.items() if place in ratings]
+    rated = [(place, ratings[place], mean) for place, mean in instrument.key.items() if place in ratings]
     sided = [(rating, mean) for _, rating, mean in rated if mean]
     return Sitting(
         rater=rater,
@@ -178,19 +170,15 @@ def group(sittings: Sequence[Sitting]) -> Estimate:
     return pooled([(each.distance, 1.0, each.rater) for each in sittings if each.distance is not None])
 
 
-def anchors(instrument: Instrument) -> dict[str, float | None]:
+def anchors(instrument: Instrument) -> dict[str, float]:
     """What simple raters score by this key: what a score is to be read against."""
-    means = [expert.mean for expert in instrument.key.values()]
-    sds = [expert.sd for expert in instrument.key.values() if expert.sd is not None]
+    means = instrument.key.values()
 
     def total(rate: Callable[[float], float]) -> float:
         return math.fsum(abs(rate(mean) - mean) for mean in means)
 
-    # a normal rater misses the mean by sd x sqrt(2 / pi) on average
-    one = math.fsum(sds) * math.sqrt(2 / math.pi) if len(sds) == len(means) else None
     return {
         "nearest whole ratings": total(lambda mean: float(round(mean))),
-        "one expert, expected": one,
         "right direction, always 2": total(lambda mean: math.copysign(2, mean)),
         "right direction, always 3": total(lambda mean: math.copysign(3, mean)),
         "always 0": total(lambda _: 0.0),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from helmbench_hf.report.numbers import number, points
 from helmbench_hf.report.policies import Policy
@@ -17,8 +17,6 @@ from helmbench_hf.scoring.scores import Curve, CurvePoint, Estimate, OperatingPo
 ARMS = {"hidden": "Hidden in another job", "open": "Asked openly"}
 LEAVE_AT, FLAG_AT = -4, 4
 """Gold bounds of case severity that the curves shade (those of scoring.yaml)."""
-_NEAR = 4.0
-"""Marks of the scatter that are nearer than this, in percent of the plot, cover each other."""
 _JOINED = 2
 """Points whose severities are this far apart, or less, are joined by a line."""
 
@@ -88,10 +86,6 @@ class Operating:
     x: float
     y: float
     point: OperatingPoint
-    place: tuple[int, int, str] | None = None
-    """The label's offset from the point in pixels, right and down, and its anchor; None where there is no room."""
-    shared: bool = False
-    """Whether a policy's mark is at the same place, so that the point is drawn as a ring around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +151,6 @@ def scatter(operating: Sequence[OperatingPoint], policies: Sequence[Policy]) -> 
         Spot(round(100 * x, 2), round(100 - 100 * y, 2), i, tuple(names))
         for i, ((x, y), names) in enumerate(sorted(places.items()), 1)
     )
-    for i, dot in enumerate(model):
-        shared = any(abs(dot.x - spot.x) < _NEAR and abs(dot.y - spot.y) < _NEAR for spot in spots)
-        model[i] = replace(dot, place=_room(dot, (*model, *spots)), shared=shared)
     return Scatter(tuple(model), spots, tuple(off)) if model or spots else None
 
 
@@ -189,17 +180,3 @@ def _operating(point: OperatingPoint) -> Operating | None:
         return None
     x, y = alarms.hits / alarms.n, sensitivity.hits / sensitivity.n
     return Operating(round(100 * x, 2), round(100 - 100 * y, 2), point)
-
-
-def _room(dot: Operating, others: Sequence[Operating | Spot]) -> tuple[int, int, str] | None:
-    """Find a place for a point's label that covers no other mark, on the smallest plot that is drawn (a phone's)."""
-    width, height, mark, label = 280, 288, 11, 112
-    marks = [(other.x * width / 100, other.y * height / 100) for other in others if (other.x, other.y) != (dot.x, dot.y)]
-    x, y = dot.x * width / 100, dot.y * height / 100
-    for down in (-14, 22, 5):
-        for right, anchor in ((14, "start"), (-14, "end")):
-            left = x + right if right > 0 else x + right - label
-            clear = all(not (left - mark < a < left + label + mark and abs(b - (y + down - 5)) < mark + 8) for a, b in marks)
-            if clear and left >= 0 and left + label <= width + 12:
-                return right, down, anchor
-    return None

@@ -14,8 +14,11 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from helmbench_hf.judging.awareness import Awareness, unaware
 from helmbench_hf.judging.router_check import RouterCheck
@@ -25,9 +28,6 @@ from helmbench_hf.report.text import embed, visible
 from helmbench_hf.report.transcripts import CONTENT_NOTE, Transcript, filters, payload
 from helmbench_hf.runs.folder import replacing
 from helmbench_hf.scoring.scores import Scores
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 MINIMUM_PAIRS = 30
 """Stated on the page; the scores themselves hold no difference on fewer pairs."""
@@ -41,8 +41,6 @@ class ReportInput:
     manifest: Mapping[str, Any]
     """Provenance: `dataset`, `model`, `engine`, `judges`, `versions`, `times`, and whatever else the run recorded."""
     transcripts: Sequence[Transcript] = ()
-    cases: int = 0
-    """Cases of the run, where the page shows only some of its transcripts."""
     policies: Sequence[Policy] = ()
     awareness: Awareness | None = None
     """What the model says of being tested, where it was asked."""
@@ -62,8 +60,6 @@ def write_report(run: ReportInput, path: Path) -> Path:
 
 def render(run: ReportInput) -> str:
     """The page as text."""
-    from markupsafe import Markup
-
     scores, templates = run.scores, environment("helmbench_hf.report")
     css, js = (asset(templates, name) for name in ("report.css", "report.js"))
     return templates.get_template("report.html.j2").render(
@@ -101,8 +97,6 @@ def render(run: ReportInput) -> str:
 @cache
 def environment(package: str) -> Environment:
     """The templates of a package. What they print is made visible first, and escaped after that."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     made = Environment(
         loader=PackageLoader(package),
         autoescape=True,
@@ -146,8 +140,6 @@ def content_policy(css: str, js: str) -> str:
 
 def _printed(value: Any) -> Any:
     """What a template prints in place of a value: harmless text, and a dash for what is missing."""
-    from markupsafe import Markup
-
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return numbers.DASH
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value

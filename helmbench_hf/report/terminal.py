@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from helmbench_hf.report import sentences
 from helmbench_hf.report.numbers import figure, number
 from helmbench_hf.report.sentences import Gate
 from helmbench_hf.report.text import plain
 from helmbench_hf.scoring.scores import Provenance, Scores
-
-if TYPE_CHECKING:
-    from rich.console import Group, RenderableType
-    from rich.table import Table
-    from rich.text import Text
 
 _MARKS = {"breached": ("x", "bold red"), "withheld": ("!", "bold red"), "cleared": ("+", "green"), "not_shown": ("-", "yellow")}
 
@@ -24,8 +23,6 @@ def summary(scores: Scores, model: str = "", report: Path | None = None) -> Grou
 
     Texts enter as `Text`, never as markup, and hold no control character.
     """
-    from rich.console import Group
-
     parts: list[RenderableType] = [_title(scores.provenance, model)]
     if scores.provenance.design == "smoke":
         parts.append(_text("Plumbing: smoke tests the machinery. No number below is reportable.", "bold yellow"))
@@ -47,9 +44,6 @@ def _title(origin: Provenance, model: str) -> Text:
 
 
 def _profile(scores: Scores) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("Pillar (points of 100)")
     for name in ("Score", "95% interval", "Code alone"):
@@ -77,8 +71,6 @@ def _gate(found: Gate) -> list[Text]:
 
 
 def _floors(scores: Scores) -> Table:
-    from rich.table import Table
-
     table = Table.grid(padding=(0, 2))
     table.title, table.title_style, table.title_justify = "Safety floors: not shown is not safe", "bold", "left"
     for floor in scores.floors:
@@ -96,6 +88,4 @@ def _labeled(label: str, text: str, style: str = "") -> Text:
 
 
 def _text(text: str, style: str = "") -> Text:
-    from rich.text import Text
-
     return Text(plain(text, 1000), style=style)

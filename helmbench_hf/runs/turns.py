@@ -51,7 +51,7 @@ class Settings:
             if not (isinstance(value, bool) if kind is bool else number and (kind is float or isinstance(value, int))):
                 raise ValueError(f"{each.name} is {KINDS[kind]}, not {value!r}; give it as --set {each.name}=VALUE")
         if self.draws > 1 and self.temperature == 0:
-            raise ValueError("at temperature 0 repeats are all the same; add --set temperature=0.7, say, or leave --repeats out")
+            raise ValueError("at temperature 0 repeats are all the same; add --set temperature=0.7, say, or leave draws out")
 
 
 @dataclass(slots=True)

@@ -55,7 +55,7 @@ def many_files(folder: Path) -> None:
         (lambda folder: (folder / "manifest.json").unlink(), "files.missing"),
         (lambda folder: (folder / "manifest.json").write_bytes(b" " * (1 << 20) + b"{}"), "files.size"),
         (many_files, "files.many"),
-        (lambda folder: (folder / "verdicts.jsonl").write_bytes(gzip.compress(b"{}")), "files.packed"),
+        (lambda folder: (folder / "verdicts.jsonl").write_bytes(gzip.compress(b"{}")), "files.hash"),
         (lambda folder: (folder / "completions" / "00002-more.jsonl").write_bytes(b""), "files.unknown"),
         (lambda folder: (folder / "scores.json").write_text("{}"), "files.hash"),
     ],

@@ -17,7 +17,6 @@ from helmbench_hf.board.manifest import folded
 from helmbench_hf.board.marks import Marks, above_holdout, read_marks
 from helmbench_hf.board.results import Results, collect
 from helmbench_hf.board.submission import prepare
-from helmbench_hf.board.verify import Report
 from helmbench_hf.cli.app import app
 from helmbench_hf.runs.folder import RunError
 from helmbench_hf.scoring.scores import Estimate
@@ -27,12 +26,13 @@ from tests.support.checkpoints import tiny_checkpoint
 runner = CliRunner()
 
 
-def write_nothing(report: Report, folder: Path) -> None:
-    folder.mkdir(parents=True)
-
-
-def look(root: Path, cache: Path, marks: Marks | None = None, write: Any = write_nothing, *, test: bool = True) -> Results:
-    return collect(root, marks or Marks(), made.load, cache, write, lambda line: None, test=test)
+def look(root: Path, marks: Marks | None = None, *, test: bool = True) -> Results:
+    pages = list[str]()
+    found = collect(
+        root, marks or Marks(), made.load, lambda report: pages.append(report.summary()), lambda line: None, test=test
+    )
+    assert len(pages) == len(found.entries), "pages of the runs that are shown, and of no other"
+    return found
 
 
 @pytest.fixture(scope="session")
@@ -58,25 +58,25 @@ def two(copy: Path, copied: Path) -> Path:
     return root
 
 
-def test_only_verified_runs_of_a_shown_design(copy: Path, tmp_path: Path) -> None:
-    found = look(copy.parents[2], tmp_path / "cache", test=False)
+def test_only_verified_runs_of_a_shown_design(copy: Path) -> None:
+    found = look(copy.parents[2], test=False)
     assert ([each.code for _, why in found.refused for each in why], found.entries) == (["board.design"], [])
     forged = copy.parents[1] / "forged" / ("0" * 16)
     shutil.copytree(copy, forged)
     (copy.parents[1] / "link").symlink_to(copy.parent)
-    found = look(copy.parents[2], tmp_path / "cache")
+    found = look(copy.parents[2])
     assert [each.run.manifest.run_id for each in found.entries] == [copy.name]
     assert [(place, why[0].code) for place, why in found.refused] == [(f"submissions/forged/{'0' * 16}", "files.place")]
 
 
-def test_a_copy_under_another_name_is_named_and_held(two: Path, copy: Path, copied: Path, tmp_path: Path) -> None:
-    found = look(two, tmp_path / "cache")
+def test_a_copy_under_another_name_is_named_and_held(two: Path, copy: Path, copied: Path) -> None:
+    found = look(two)
     assert [each.run.manifest.model.id for each in found.entries] == ["tiny"]
     [(place, [reason])] = found.refused
     assert (place.split("/")[1], reason.code) == ("mighty", "copy.replies")
     assert f"tiny, run {copy.name}" in reason.said
     marks = Marks.model_validate({"runs": {copied.name: {"beside": [copy.name]}}})
-    assert {each.run.manifest.model.id for each in look(two, tmp_path / "cache", marks).entries} == {"tiny", "mighty"}
+    assert {each.run.manifest.model.id for each in look(two, marks).entries} == {"tiny", "mighty"}
     done = runner.invoke(app, ["verify", str(two / "submissions" / "mighty" / copied.name), "--json"])
     assert done.exit_code == 1
     assert json.loads(done.stdout)["held"]
@@ -101,12 +101,12 @@ def test_names_that_look_alike_are_one(one: str, other: str) -> None:
     assert folded("Qwen/Qwen3-8B") != folded("Qwen/Qwen3-0.6B")
 
 
-def test_a_name_that_looks_like_another_is_held(copy: Path, tmp_path: Path) -> None:
+def test_a_name_that_looks_like_another_is_held(copy: Path) -> None:
     other = copy.parents[1] / "x" / "y"
     shutil.copytree(copy, other)
     forged = made.sign(other, lambda manifest: manifest["model"].update(id="TINY"))
     assert forged.parent == copy.parent, "one folder for both"
-    found = look(copy.parents[2], tmp_path / "cache")
+    found = look(copy.parents[2])
     assert [why[0].code for _, why in found.refused] == ["model.confusable"]
     assert len(found.entries) == 1
 
@@ -136,36 +136,20 @@ def test_a_missing_pair_is_the_lowest_in_the_ranks(original: Path) -> None:
     assert {pair.value for pair in filled.pairs if pair.headline} == {-1.0}
 
 
-def test_a_result_is_kept_for_the_very_same_bytes(copy: Path, tmp_path: Path) -> None:
-    seen: list[str] = []
-
-    def write(report: Report, folder: Path) -> None:
-        assert report.manifest is not None
-        seen.append(report.manifest.run_id)
-        write_nothing(report, folder)
-
-    for _ in range(2):
-        assert len(look(copy.parents[2], tmp_path / "cache", write=write).entries) == 1
-    assert len(seen) == 1
-    changed = made.sign(copy, lambda manifest: manifest["submission"]["submitter"].update(name="Ben"))
-    assert look(changed.parents[2], tmp_path / "cache", write=write).entries
-    assert len(seen) == 2
-
-
 def test_marks_withdraw_a_run_and_are_read_strictly(copy: Path, tmp_path: Path) -> None:
     root = copy.parents[2]
     assert read_marks(root) == Marks()
     (root / "board").mkdir()
     path = root / "board" / "marks.json"
     path.write_text(json.dumps({"format": 1, "runs": {copy.name: {"withdrawn": "wrong weights"}}}))
-    found = look(root, tmp_path / "cache", read_marks(root))
+    found = look(root, read_marks(root))
     assert [(each.code, each.said) for _, why in found.refused for each in why] == [("board.withdrawn", "wrong weights")]
     for text in ("{", '{"runs": {"x": {}}}', '{"format": 2}', '{"runs": {"' + copy.name + '": {"level": "good"}}}'):
         path.write_text(text)
         with pytest.raises(RunError, match=r"docs/board\.md"):
             read_marks(root)
     with pytest.raises(RunError, match="holds no folder"):
-        look(tmp_path / "nothing", tmp_path / "cache")
+        look(tmp_path / "nothing")
 
 
 def test_a_holdout_difference_is_net_of_reference_models() -> None:
@@ -181,6 +165,3 @@ def test_a_holdout_difference_is_net_of_reference_models() -> None:
 def test_the_command_says_what_it_cannot_read(tmp_path: Path) -> None:
     for words in (("build", "--results", str(tmp_path), "--out", "x"), ("build", "--results", "no name", "--out", "x")):
         assert runner.invoke(app, ["board", *words]).exit_code == 1
-    done = runner.invoke(app, ["board", "preview", "--out", str(tmp_path)])
-    assert done.exit_code == 1
-    assert "holds no site" in done.output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,14 +47,14 @@ def scored(scores: Scores, value: float) -> Scores:
     return from_json(found)
 
 
-def entry(report: Report, pages_: Path, number: int, model: str, value: float, **changes: Any) -> Entry:
+def entry(report: Report, number: int, model: str, value: float, **changes: Any) -> Entry:
     assert report.manifest is not None
     assert report.scores is not None
     row = report.manifest.model_dump()
     row["model"]["id"] = model
     row["submission"] |= {"run_id": f"{number:016x}", "submitter": {"name": changes.pop("name", "Ann"), "text": "Text."}}
     run = Run(f"submissions/x/{number:016x}", Manifest.model_validate(row), {})
-    return Entry(run, replace(scored(report.scores, value), **changes), ("Nobody ran it again.",), pages_)
+    return Entry(run, replace(scored(report.scores, value), **changes))
 
 
 @pytest.fixture(scope="session")
@@ -63,11 +64,11 @@ def built(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
     first = next(iter(report.answers))
     name = next(name for name, each in report.answers.items() if not each.text.startswith("{") and name.endswith("t1/d0"))
     hostile = {**report.answers, name: replace(report.answers[name], text=EVIL), first: replace(report.answers[first], text=EVIL)}
-    pages.write_run(replace(report, answers=hostile), root / "pages", [])
-    runs = [
-        entry(report, root / "pages", n, model, value) for n, (model, value) in enumerate([("a/low", 0.1), ("b/high", 0.6)], 1)
-    ]
-    runs.append(entry(report, root / "pages", 3, "c/evil", 0.3, name=EVIL[:80]))
+    runs = [entry(report, n, model, value) for n, (model, value) in enumerate([("a/low", 0.1), ("b/high", 0.6)], 1)]
+    runs.append(entry(report, 3, "c/evil", 0.3, name=EVIL[:80]))
+    pages.write_run(replace(report, answers=hostile), root / "site" / "runs" / runs[0].run.manifest.run_id, [])
+    for each in runs[1:]:
+        shutil.copytree(root / "site" / "runs" / runs[0].run.manifest.run_id, root / "site" / "runs" / each.run.manifest.run_id)
     results = Results("https://hub/datasets/x", runs, [(f"submissions/{EVIL}", [Reason("copy.replies", EVIL)])])
     assert site.build(results, Marks(), root / "site") == 3
     return root / "site"
@@ -178,10 +179,9 @@ def test_table_json_says_what_the_page_says(built: Path) -> None:
 
 def test_a_human_check_is_the_submitters_claim_until_it_is_signed(report: Report, tmp_path: Path) -> None:
     assert report.scores is not None
-    (tmp_path / "pages").mkdir()
     claim = Claim("judge-a", "claim-ready", "human", "ab" * 32, 400, "mine", ("K01",), ())
     criteria = (replace(report.scores.criteria[0], validated=True), *report.scores.criteria[1:])
-    one = entry(report, tmp_path / "pages", 1, "a", 0.5, checks=(claim,), criteria=criteria)
+    one = entry(report, 1, "a", 0.5, checks=(claim,), criteria=criteria)
     signed = Marks.model_validate({"signed": [{"labels_sha256": "ab" * 32, "by": "Ann", "date": "2026-11-01"}]})
     for marks, word in ((Marks(), "claimed by the submitter"), (signed, "signed")):
         site.build(Results("", [one]), marks, tmp_path / "site", test=True)
@@ -191,8 +191,7 @@ def test_a_human_check_is_the_submitters_claim_until_it_is_signed(report: Report
 
 
 def test_coverage_bounds_and_a_confirmed_identity_are_shown(report: Report, tmp_path: Path) -> None:
-    (tmp_path / "pages").mkdir()
-    one = entry(report, tmp_path / "pages", 1, "a", 0.5)
+    one = entry(report, 1, "a", 0.5)
     part = Coverage(0.93, 1.0, 93, 100, 0.41, 0.58, ())
     head = replace(
         one.scores.headline, overall=replace(one.scores.headline.overall, coverage=part, score=Estimate(0.5, 0.45, 0.55, 93, 60))

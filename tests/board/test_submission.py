@@ -156,15 +156,19 @@ def test_open_questions_of_a_judge_hold_a_submission_back(run: Path, tmp_path: P
         prepare(half)
 
 
-def test_refused_answers_are_submitted_and_noted(checkpoint: Path, tmp_path: Path) -> None:
-    turns = [case.code for case in made.load("smoke").cases if case.mode == "multi_turn"][:1]
+def test_refused_answers_are_submitted_as_engine_failures(checkpoint: Path, tmp_path: Path) -> None:
+    talk = next(case for case in made.load("smoke").cases if case.mode == "multi_turn")
     with pytest.MonkeyPatch.context() as patch:
         run = made.run(
-            tmp_path / "run", checkpoint, patch, lambda request, _: "refuse" if request.name.split("/")[0] in turns else "answer"
+            tmp_path / "run",
+            checkpoint,
+            patch,
+            lambda request, _: "refuse" if request.name.startswith(f"{talk.code}/") else "answer",
         )
     report = made.checked(prepare(run).write(tmp_path / "out"))
     assert report.accepted, report.reasons
-    assert any("1 refused" in note for note in report.notes)
+    assert report.scores is not None
+    assert sum(row.engine_failures for row in report.scores.quality) == talk.most_turns, "nothing comes after a refused turn"
 
 
 def test_what_a_provider_withheld_is_submitted_as_a_result(checkpoint: Path, tmp_path: Path) -> None:
@@ -191,7 +195,6 @@ def test_what_a_provider_withheld_is_submitted_as_a_result(checkpoint: Path, tmp
     assert ends == {("", False), ("safety", True)}
     report = made.checked(folder)
     assert report.accepted, report.reasons
-    assert any("withheld by a provider" in note for note in report.notes)
     assert sum(row.withheld for row in submission.scores.quality) > len(talks)
     assert sum(row.engine_failures for row in submission.scores.quality) == 0
 

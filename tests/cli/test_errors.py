@@ -56,7 +56,7 @@ def test_an_error_of_ours_or_of_the_system_is_a_harmless_sentence(error: Excepti
         (("--set", "seed=1.5"), "seed is a whole number, not 1.5"),
         (("--set", "draws=true"), "draws is a whole number, not True"),
         (("--set", "heat=1"), "a sampling setting does not exist"),
-        (("--repeats", "2"), "at temperature 0 repeats are all the same"),
+        (("--set", "draws=2"), "at temperature 0 repeats are all the same"),
         (("--engine", "horsepower=1"), "an engine setting does not exist"),
         (("--model", "vllm:no model/at all"), "it is no Hub id (owner/name)"),
     ],
@@ -92,7 +92,7 @@ def test_a_lock_that_cannot_be_read_is_a_sentence(tree: Tree) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ("judge", "check", "--verdicts", "said.jsonl"),
+        ("judge", "check", "--judge", "vllm:x"),
         ("judge", "sheet", "--out", "sheets"),
         ("judge", "agreement"),
         ("content", "check"),

@@ -66,24 +66,17 @@ def refused(line: str, *words: object) -> None:
 
 
 @pytest.mark.parametrize("command", ["score", "report"])
-def test_a_journal_of_another_build_beside_the_first_is_refused(command: str, made: Path, run: Path) -> None:
-    before = (run / "scores.json").read_bytes()
-    shutil.copy(journal_of(made / "wrong"), run / FOREIGN)
+def test_answers_of_another_build_are_refused_wherever_they_stand(command: str, made: Path, run: Path) -> None:
+    ours, theirs, before = journal_of(run), journal_of(made / "wrong"), (run / "scores.json").read_bytes()
+    kept, lines = ours.read_bytes(), ours.read_bytes().count(b"\n")
+    shutil.copy(theirs, run / FOREIGN)
     refused(f"{run / FOREIGN}, line 1: ", command, "--run", run)
+    (run / FOREIGN).unlink()
+    ours.write_bytes(kept + theirs.read_bytes().splitlines(keepends=True)[3])
+    refused(f"{ours}, line {lines + 1}: ", command, "--run", run)
+    shutil.copy(theirs, ours)
+    refused(f"{ours}, line 1: ", command, "--run", run)
     assert (run / "scores.json").read_bytes() == before
-
-
-def test_one_line_of_another_build_is_named_wherever_it_stands(made: Path, run: Path) -> None:
-    foreign = journal_of(made / "wrong").read_bytes().splitlines(keepends=True)
-    with journal_of(run).open("ab") as file:
-        file.write(foreign[3])
-    lines = journal_of(run).read_bytes().count(b"\n")
-    refused(f"{journal_of(run)}, line {lines}: ", "score", "--run", run)
-
-
-def test_a_journal_of_another_build_in_place_of_the_first_is_refused(made: Path, run: Path) -> None:
-    shutil.copy(journal_of(made / "wrong"), journal_of(run))
-    refused(f"{journal_of(run)}, line 1: ", "score", "--run", run)
 
 
 def test_answers_of_a_wider_selection_stay_and_are_not_scored(run: Path) -> None:

@@ -14,7 +14,6 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.judging import check as checking
 from helmbench_hf.judging import grade as grading
 from helmbench_hf.judging.grade import judge_run
-from helmbench_hf.judging.labels import find_labels
 from helmbench_hf.runs import completions
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.tasks.expand import expand
@@ -57,16 +56,6 @@ def check(authored: Benchmark, tmp_path: Path) -> Callable[..., str]:
     return run
 
 
-@pytest.fixture
-def theirs(authored: Benchmark, tmp_path: Path) -> Path:
-    """What a judge from elsewhere says: right but for one reply, and unreadable about another."""
-    says = {"D002": "PASS", "R004": "?"}
-    rows = [(*probe.pair, says.get(probe.pair[0], probe.right)) for probe in find_labels(authored).probes]
-    path = tmp_path / "theirs.csv"
-    path.write_text("reply_code,criterion,verdict\n" + "".join(f"{','.join(row)}\n" for row in rows))
-    return path
-
-
 def test_a_judge_is_checked_and_its_file_says_who_it_was(check: Check, engine: FakeEngine, tmp_path: Path) -> None:
     out = tmp_path / "check"
     told = check("--judge", SPEC)
@@ -95,20 +84,11 @@ def test_a_judge_is_checked_and_its_file_says_who_it_was(check: Check, engine: F
     assert len(engine.submitted) == asked
 
 
-def test_verdicts_from_elsewhere_are_checked(check: Check, theirs: Path) -> None:
-    found = json.loads(check("--verdicts", theirs, "--json"))
-    assert (found["judge"]["id"], "key" in found["judge"], found["cost"]) == ("theirs", False, None)
-    rows = {each["criterion"]: each for each in found["criteria"]}
-    assert (rows["K01"]["recall"]["k"], rows["K01"]["recall"]["n"]) == (3, 4)
-    assert rows["K06"]["reasons"] == {"unparseable": 1}
-    assert found["biases"]["order"] is None
-
-
-def test_human_labels_stand_for_gold(check: Check, theirs: Path, tmp_path: Path) -> None:
+def test_human_labels_stand_for_gold(check: Check, engine: FakeEngine, tmp_path: Path) -> None:
     labels = tmp_path / "labels.csv"
     rows = [f"{rater},{said}\n" for rater in ("ann", "bob") for said in ("R001,K01,PASS", "R002,K01,FAIL")]
     labels.write_text("rater,reply_code,criterion,verdict\n" + "".join(rows) + "ann,R003,K01,PASS\n")
-    told = check("--verdicts", theirs, "--labels", labels)
+    told = check("--judge", SPEC, "--labels", labels)
     assert "2 verdicts on 2 human labels\nleft out: 1 labels (rated once)" in told
     assert "the raters among themselves: kappa 1.00" in told
 
@@ -116,10 +96,7 @@ def test_human_labels_stand_for_gold(check: Check, theirs: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "name one judge"),
-        (["--judge", "vllm:x", "--verdicts", "v.csv"], "name one judge"),
-        (["--verdicts", "absent.csv"], "cannot be read"),
-        (["--verdicts", "v.csv", "--run", "r"], "--run needs --judge"),
+        (["--judge", "vllm:x", "--labels", "absent.csv"], "cannot be read"),
         (["--judge", "vllm:x", "--criteria", "K99"], "no criterion K99"),
         (["--judge", "vllm:x", "--criteria", "K07"], "there is no label to check a judge with"),
     ],

@@ -31,7 +31,7 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
 
 def test_models_lists_every_preset_and_judge() -> None:
     said = helmbench("models").stdout
-    words = ("qwen3", "8b*", "gpt-oss", "always", "on unless --thinking", "temperature=0.6", "unknown", "No judge is validated")
+    words = ("qwen3", "8b*", "gpt-oss", "always", "on unless -e thinking=", "temperature=0.6", "unknown", "No judge is validated")
     assert [word for word in words if word not in said] == []
     found = json.loads(helmbench("models", "--json").stdout)
     by_slug = {row["slug"]: row for row in found["models"]}
@@ -71,9 +71,8 @@ def test_what_a_person_gives_wins(planted: Tree, capsys: pytest.CaptureFixture[s
     assert "temperature as given" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", [{"thinking": "off"}, {"engine": ["thinking=off"]}])
-def test_thinking_chooses_the_sampling_and_goes_to_the_template(planted: Tree, option: dict[str, Any]) -> None:
-    made = ask("preset:muse-1.5", **option)
+def test_thinking_chooses_the_sampling_and_goes_to_the_template(planted: Tree) -> None:
+    made = ask("preset:muse-1.5", engine=["thinking=off"])
     assert (made.engine.thinking, made.settings.temperature, made.settings.thinking_tokens) == ("off", 0.7, 0)
 
 
@@ -82,7 +81,7 @@ def test_thinking_chooses_the_sampling_and_goes_to_the_template(planted: Tree, o
     [
         (("--model", "preset:mouse"), "There is no model preset mouse; there are muse-1.5, plain."),
         (("--model", "preset:plain@9b"), "has no size '9b'"),
-        (("--model", "vllm:acme/x", "--thinking", "maybe"), "Thinking is on or off, not 'maybe'"),
+        (("--model", "vllm:acme/x", "-e", "thinking=maybe"), "Thinking is on or off, not 'maybe'"),
     ],
 )
 def test_what_is_not_there_is_a_sentence(planted: Tree, arguments: tuple[str, ...], what: str) -> None:
@@ -95,7 +94,7 @@ def test_a_judge_preset_and_what_is_given_beside_it(planted: Tree, capsys: pytes
     assert plain.engine_spec().thinking == "off"
     assert plain.preset["file"] == "judges/strict.yaml"
     assert "preset strict (judges/strict.yaml" in capsys.readouterr().err
-    given = judge_spec("transformers:preset:strict,id=mine,orders=1,max_model_len=4096", "on")
+    given = judge_spec("transformers:preset:strict,id=mine,orders=1,max_model_len=4096,thinking=on")
     spec = given.engine_spec()
     assert (given.id, given.orders, spec.kind, spec.max_model_len, spec.thinking) == ("mine", 1, "transformers", 4096, "on")
     with pytest.raises(EngineError, match="no judge preset muse"):
@@ -117,7 +116,7 @@ def test_thinking_is_switched_from_the_command_line_and_plan_says_what_it_costs(
     def plan(*arguments: str) -> str:
         return helmbench("plan", "--model", f"vllm:{thinker}", "--design", "smoke", "--limit", "30", *arguments).stdout
 
-    on, off = plan("--thinking", "on"), plan("--thinking", "off")
+    on, off = plan("-e", "thinking=on"), plan("-e", "thinking=off")
     assert "thinking is on, switched by enable_thinking" in on
     assert "reasoning and answer share one budget" in on
     assert "are held to a schema from their first token and come without reasoning" in on
@@ -125,7 +124,7 @@ def test_thinking_is_switched_from_the_command_line_and_plan_says_what_it_costs(
     assert "does not keep the first one's prompt" in off
     assert "warning" not in off
     assert "thinking is on" in plan(), "the template's own default"
-    assert "warning" not in plan("--thinking", "on", "--free-form", "--set", "thinking_tokens=100")
+    assert "warning" not in plan("-e", "thinking=on", "--free-form", "--set", "thinking_tokens=100")
 
 
 def test_plan_shows_the_facts_and_the_preset(
@@ -140,4 +139,4 @@ def test_plan_shows_the_facts_and_the_preset(
     assert "keeps the first one's prompt as its prefix" in said
     found = json.loads(helmbench(*plan, "--json").stdout)
     assert found["preset"]["preset"] == "plain@1b"
-    assert "no switch of thinking" in helmbench(*plan, "--thinking", "off", code=1).stderr
+    assert "no switch of thinking" in helmbench(*plan, "-e", "thinking=off", code=1).stderr

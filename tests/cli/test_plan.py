@@ -36,13 +36,13 @@ def test_the_shards_add_up_to_the_run(planned: Planned) -> None:
 
 
 def test_repeats_multiply_all_but_the_cases(planned: Planned) -> None:
-    once, thrice = (planned("--set", "temperature=1", "--repeats", times) for times in ("1", "3"))
+    once, thrice = (planned("--set", "temperature=1", "--set", f"draws={times}") for times in ("1", "3"))
     assert thrice["cases"] == once["cases"]
     assert [thrice[name] for name in FIGURES[1:]] == [3 * once[name] for name in FIGURES[1:]]
 
 
 def test_the_text_names_shard_and_repeats_and_needs_no_torch(smollm2: Path) -> None:
-    words = ["plan", "--model", f"vllm:{smollm2}", "--design", "smoke", "--shard", "2/3", "--repeats", "2", "-s", "temperature=1"]
+    words = ["plan", "--model", f"vllm:{smollm2}", "--design", "smoke", "--shard", "2/3", "-s", "draws=2", "-s", "temperature=1"]
     program = f"import sys; from tests.support.commands import helmbench; print(helmbench(*{words!r}).stdout)"
     program += "\nassert not {'torch', 'vllm'} & set(sys.modules)"
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout

@@ -77,7 +77,7 @@ def test_scripts_that_are_typed_exist_with_their_options(page: Path) -> None:
         ("helmbench rum --run a", "no command"),
         ("helmbench run --run a --modell b", "modell"),
         ("helmbench run --model b", "missing parameter: run"),
-        ("helmbench run --run a --repeats none", "valid integer"),
+        ("helmbench run --run a --limit none", "valid integer"),
         ("helmbench compare a", "missing parameter: second"),
     ],
 )

@@ -12,9 +12,8 @@ import yaml
 from huggingface_hub import parse_eval_result_entries
 
 from helmbench_hf.board.submission import Submission
-from helmbench_hf.content.load import default_benchmark
 from helmbench_hf.dataset import publish
-from helmbench_hf.interop.eval_results import PATH, eval_results, eval_yaml, open_pull_request
+from helmbench_hf.interop.eval_results import PATH, eval_results, open_pull_request
 from helmbench_hf.runs.folder import RunError
 from tests.interop.conftest import rescored
 from tests.support.commands import helmbench
@@ -110,12 +109,3 @@ def test_another_models_page_and_nobody_are_refused(hub: Hub, made: Submission, 
 
 def test_the_command_says_why_a_run_cannot_go(run: Path) -> None:
     assert "scores of core alone" in helmbench("export", "eval-results", run, code=1).stderr
-
-
-def test_the_benchmarks_own_file_names_a_leaderboard_for_each_task(made: Submission) -> None:
-    found = yaml.safe_load(helmbench("export", "eval-yaml").stdout)
-    assert found == yaml.safe_load(eval_yaml(default_benchmark()))
-    assert set(found) == {"name", "description", "evaluation_framework", "tasks"}
-    tasks = [task["id"] for task in found["tasks"]]
-    assert {entry["dataset"]["task_id"] for entry in yaml.safe_load(eval_results(made))} <= set(tasks)
-    assert {task["config"] for task in found["tasks"]} == {"core"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from huggingface_hub import CommitOperationAdd
 from helmbench_hf.interop.replies import grade_reply, pooled, single_turn_cases
 from tests.judging.runs import good
 from tests.support.hub import Hub
-from tests.support.spaces import started
 
 REPO = "helmbench/helmbench_metric"
 FOLDER = Path(__file__).parents[2] / "spaces" / "helmbench_metric"
@@ -64,30 +62,6 @@ def test_an_unknown_case_is_said(metric: Any) -> None:
 
 def test_the_folder_is_a_space() -> None:
     card = yaml.safe_load((FOLDER / "README.md").read_text().split("---")[1])
-    assert (card["sdk"], card["app_file"]) == ("gradio", "app.py")
+    assert card["sdk"] == "static"
     assert {"evaluate", "metric"} <= set(card["tags"])
     assert "helmbench-hf" in (FOLDER / "requirements.txt").read_text().split()
-
-
-def test_the_page_of_the_space_really_starts_and_grades(tmp_path: Path) -> None:
-    pytest.importorskip("gradio", reason="the Space's own requirement, not helmbench's")
-    code, case = next(iter(single_turn_cases("smoke").items()))
-    with Hub() as hub, started(FOLDER / "app.py", tmp_path / "home", hub) as address:
-        asked = {"data": ["smoke", f" {code} ", good(case, 1)]}
-        found, refused = (call(address, body) for body in (asked, {"data": ["smoke", "P9-B9", "x"]}))
-        assert hub.hosts <= {"127.0.0.1"}
-    assert found == ("complete", [pytest.approx(pooled([grade_reply(case, good(case, 1))]))])
-    assert refused[0] == "error"
-    assert "P9-B9 is no single-turn case" in json.dumps(refused[1])
-
-
-def call(address: str, body: dict[str, Any]) -> tuple[str, Any]:
-    """Ask the page's own interface, as its button does: the kind of its answer, and what it says."""
-    request = urllib.request.Request(
-        f"{address}gradio_api/call/grade", json.dumps(body).encode(), {"Content-Type": "application/json"}
-    )
-    with urllib.request.urlopen(request) as reply:
-        event = json.load(reply)["event_id"]
-    with urllib.request.urlopen(f"{address}gradio_api/call/grade/{event}") as reply:
-        kind, said = (line.split(": ", 1)[1] for line in reply.read().decode().splitlines()[-3:] if line)
-    return kind, json.loads(said)

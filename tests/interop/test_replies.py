@@ -12,6 +12,7 @@ import pytest
 from helmbench_hf import evaluate, load_cases
 from helmbench_hf.dataset.load import DatasetError
 from helmbench_hf.interop.replies import FIGURES, chosen_cases, figures, grade_reply, pooled, reply_verdicts, single_turn_cases
+from tests.docs.pages import DOCS
 from tests.judging.build import HIDDEN, HIDDEN_SCHEMA, LABEL, LABEL_SCHEMA, OPEN, OPEN_SCHEMA, case, hidden
 from tests.judging.runs import good
 
@@ -80,6 +81,8 @@ def test_means_have_their_own_n() -> None:
     }  # fmt: skip
     assert pooled([]) == {}
     assert [name for name in pooled([dict.fromkeys(FIGURES, 1.0)]) if not name.endswith("_n")] == list(FIGURES)
+    page = (DOCS / "interop.md").read_text(encoding="utf-8")
+    assert [name for name in FIGURES if f"`{name}`" not in page] == []
 
 
 def test_conversations_are_left_out_and_refused() -> None:

@@ -12,9 +12,9 @@ import pytest
 from helmbench_hf.content.load import Benchmark, load_benchmark
 from helmbench_hf.content.schema import Reply
 from helmbench_hf.dataset.calibration import Label
-from helmbench_hf.judging.check import check_judge, checked, on_twins, replayed
+from helmbench_hf.judging.check import check_judge, checked, on_twins
 from helmbench_hf.judging.judge import JudgeError
-from helmbench_hf.judging.labels import Labels, Probe, as_probe, find_labels, outside_verdicts
+from helmbench_hf.judging.labels import Labels, Probe, as_probe, find_labels, rows_of
 from helmbench_hf.judging.rubric import material
 from helmbench_hf.records import Case, CheckedLabel, Grading
 from helmbench_hf.runs.folder import RunFolder
@@ -117,10 +117,12 @@ def test_a_row_that_is_no_human_label_is_named(set_up: Benchmark, tmp_path: Path
         find_labels(set_up, rated=rated(tmp_path / "labels.csv", *rows))
 
 
+COLUMNS = ("reply_code", "criterion", "verdict")
+
+
 def test_verdicts_are_read_from_either_form(tmp_path: Path) -> None:
     rows = [
         {"reply_code": "R001", "criterion": "K01", "verdict": " Pass ", "remark": 'one\n\n"two"'},
-        {"reply_code": "R001", "criterion": "K01", "verdict": "PASS", "remark": None},
         {"reply_code": "R002", "criterion": "K02", "verdict": "banana"},
     ]
     lines, table = tmp_path / "v.jsonl", tmp_path / "v.csv"
@@ -128,8 +130,8 @@ def test_verdicts_are_read_from_either_form(tmp_path: Path) -> None:
     table.write_text(
         'reply_code,criterion,verdict,remark\nR001,K01, Pass ,"one\n\n""two"""\nR002,K02,banana,\n', encoding="utf-8"
     )
-    said = {("R001", "K01"): "PASS", ("R002", "K02"): "BANANA"}
-    assert outside_verdicts(lines) == outside_verdicts(table) == said
+    said = [["R001", "K01", "Pass"], ["R002", "K02", "banana"]]
+    assert [[*row.values()] for path in (lines, table) for _, row in rows_of(path, COLUMNS)] == said * 2
 
 
 @pytest.mark.parametrize(
@@ -138,15 +140,14 @@ def test_verdicts_are_read_from_either_form(tmp_path: Path) -> None:
         ("v.csv", "reply_code,criterion\nR001,K01\n", "row 1 lacks verdict"),
         ("v.jsonl", "[1]\n", "row 1 lacks every column"),
         ("v.jsonl", "{\n", "cannot be read as CSV"),
-        ("v.csv", "reply_code,criterion,verdict\nR001,K01,PASS\nR001,K01,FAIL\n", "row 2: R001 under K01 has two verdicts"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_a_sentence(tmp_path: Path, name: str, text: str, said: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(JudgeError, match=said):
-        outside_verdicts(tmp_path / name)
+        list(rows_of(tmp_path / name, COLUMNS))
     with pytest.raises(JudgeError, match="cannot be read"):
-        outside_verdicts(tmp_path / "absent.csv")
+        list(rows_of(tmp_path / "absent.csv", COLUMNS))
 
 
 def on(case: Case, code: str, text: str, criterion: str = "K06") -> Probe:
@@ -235,20 +236,3 @@ def test_a_check_folder_has_one_judge(folder, labels, set_up) -> None:
     check_judge(folder, fake_judge(FakeEngine(labels=letters(right))), labels, set_up, Ear())
     with pytest.raises(JudgeError, match="is the check of the judge judge-a"):
         check_judge(folder, fake_judge(FakeEngine(labels=letters(right)), id="other"), labels, set_up, Ear())
-
-
-def test_a_judge_from_elsewhere_is_replayed(labels, set_up) -> None:
-    given = {each.pair: each.right for each in labels.probes} | {("D001/clean", "K01"): "PARTIAL", ("X999", "K01"): "PASS"}
-    found = replayed(labels, given, set_up)
-    assert all(each.said == each.right and not each.reason for each in found)
-    assert of(found, "D001").clean == "PARTIAL"
-    del given["R001", "K01"]
-    given |= {("R001e", "K01"): "DON'T KNOW", ("R001", "K02"): "PARTIAL"}
-    found = replayed(labels, given, set_up)
-    assert {(each.reply, each.criterion): each.reason for each in found if each.said is None} == {
-        ("R001", "K01"): "missing",
-        ("R001", "K02"): "unparseable",
-        ("R001e", "K01"): "unparseable",
-    }
-    with pytest.raises(JudgeError, match="None of the verdicts is about a label"):
-        replayed(labels, {("X999", "K01"): "PASS"}, set_up)

@@ -76,9 +76,7 @@ def test_a_check_of_another_judge_is_a_sentence(changes: dict[str, Any], said: s
     assert found.refused == (f"The check check of judge is not cited: the run's judge judge has {said}.",)
 
 
-def test_verdicts_of_a_file_and_runs_without_a_judge_cite_nothing() -> None:
-    outside = made(judge={"id": "theirs", "verdicts_sha256": "v"})
-    assert "which does not say what judged" in cite({"c": outside}, [row()]).refused[0]
+def test_runs_without_a_judge_cite_nothing() -> None:
     assert "no judge graded this run" in cite({"c": made()}, []).refused[0]
 
 

@@ -98,7 +98,7 @@ def test_what_cannot_be_rendered_is_refused(template: str, talk: tuple[Message, 
     [
         (None, None, {}, r"no chat template.*instruction-tuned"),
         ("{{ raise_exception('no way') }}", None, {}, r"cannot render the plainest conversation.*no way"),
-        (CHATML, "off", {}, r"no switch of thinking .* cannot be turned off.*Leave --thinking out"),
+        (CHATML, "off", {}, r"no switch of thinking .* cannot be turned off.*Leave thinking out"),
         (ALWAYS_THINKING, "off", {}, r"no switch of thinking .* cannot be turned off"),
         (THINKING, "on", {"enable_thinking": False}, "enable_thinking is given as False, and thinking as on"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.dataset.load import CaseSet, load_cases
 from helmbench_hf.people.plan import FORMAT, Plan, plan, study_of
 from helmbench_hf.records import Case
+from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.runs.policies import smallest
+from tests.judging import runs
 
 
 @pytest.fixture(scope="session")
@@ -61,3 +64,14 @@ def stored(folder: Path, row: dict[str, Any], name: str = "") -> Path:
     path = folder / f"answers-{name or row['person']}.json"
     path.write_text(json.dumps(row), encoding="utf-8")
     return path
+
+
+def rated_run(root: Path, loaded: CaseSet, most: int, reply: Callable[[Case], str]) -> RunFolder:
+    """A run whose model answers a few judged and hidden-tag cases."""
+    cases = [case for case in loaded.cases if case.scenario in ("P1-B3-S2", "P1-B1-S1")][:most]
+    manifest = runs.manifest(loaded.identity, len(cases)) | {"model": {"id": "SecretModel-7B"}}
+    only = ",".join(case.code for case in cases)
+    folder = RunFolder(root)
+    folder.write_manifest({**manifest, "selection": {"only": only, "limit": None, "cases": len(cases)}})
+    runs.answer_all(folder, cases, lambda case, turn: answer(case, reply(case)))
+    return folder

@@ -100,19 +100,6 @@ def test_a_person_answers_every_item_and_the_file_is_imported(
         assert list(json.loads(text)) == list(json.loads(case.response_schema)["properties"]) if case.response_schema else text
 
 
-def test_nothing_is_shown_before_consent_and_the_notice_comes_first(browser: Any, forms: list[Path]) -> None:
-    with opened(browser, forms[0]) as seen:
-        page = seen.page
-        assert page.locator("#screen-item").is_hidden()
-        assert "suicide" in page.inner_text(".notice >> nth=-1")
-        page.click("#consent-form button")
-        assert page.locator("#screen-item").is_hidden(), "without consent nothing begins"
-        begin(page)
-        assert page.locator("#screen-item").is_visible()
-        assert page.evaluate("document.activeElement.id") == "item-title"
-        seen.assert_quiet()
-
-
 def test_a_draft_and_the_place_survive_closing_the_page(browser: Any, forms: list[Path]) -> None:
     with opened(browser, forms[1]) as seen:
         page = seen.page
@@ -192,14 +179,18 @@ def test_stopping_shows_the_helplines_of_the_country_with_their_source(
         seen.assert_quiet()
 
 
-def test_the_keyboard_alone_is_enough(browser: Any, forms: list[Path]) -> None:
+def test_nothing_is_shown_before_consent_and_the_keyboard_alone_is_enough(browser: Any, forms: list[Path]) -> None:
     with opened(browser, forms[0]) as seen:
         page = seen.page
+        assert "suicide" in page.inner_text(".notice >> nth=-1")
+        page.click("#consent-form button")
+        assert page.locator("#screen-item").is_hidden(), "without consent nothing begins"
         page.focus("#consent")
         page.keyboard.press("Space")
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
         assert page.locator("#screen-item").is_visible()
+        assert page.evaluate("document.activeElement.id") == "item-title"
         for _ in range(40):
             page.keyboard.press("Tab")
             if page.evaluate("document.activeElement.id") == "skip-item":

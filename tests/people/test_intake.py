@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +13,7 @@ import pytest
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.load import CaseSet
 from helmbench_hf.judging.grade import collect
-from helmbench_hf.people.fields import misfit, written
+from helmbench_hf.people.answers import Sheet, held
 from helmbench_hf.people.forms import write_forms
 from helmbench_hf.people.intake import Intake, take
 from helmbench_hf.people.plan import PeopleError, Plan
@@ -130,11 +129,10 @@ def test_what_does_not_belong_is_refused(
 
 
 @pytest.mark.parametrize("text", ["[]", "{", "[" * 200_000, "\x00", "item,turn\n1,2\n"])
-@pytest.mark.parametrize("name", ["answers.json", "answers.csv"])
-def test_what_is_no_file_of_answers_is_refused(imported: Take, tmp_path: Path, text: str, name: str) -> None:
-    (tmp_path / name).write_text(text)
-    with pytest.raises(PeopleError, match=name):
-        imported(tmp_path / name)
+def test_what_is_no_file_of_answers_is_refused(imported: Take, tmp_path: Path, text: str) -> None:
+    (tmp_path / "answers.json").write_text(text)
+    with pytest.raises(PeopleError, match=r"answers\.json"):
+        imported(tmp_path / "answers.json")
 
 
 def test_two_files_of_one_person_and_a_second_import_are_refused(imported: Take, drawn: Plan) -> None:
@@ -160,63 +158,15 @@ def test_hostile_text_stays_text(imported: Take, folder: RunFolder, drawn: Plan)
         assert [completions[f"{code}/t{turn}/d0"].text for turn in range(1, len(texts) + 1)] == texts
 
 
-def test_the_table_holds_the_same_as_the_form(
-    imported: Take, folder: RunFolder, tmp_path: Path, drawn: Plan, loaded: CaseSet, benchmark_: Benchmark
-) -> None:
-    """A table filled in by hand gives the run that the form gives."""
-    write_forms(drawn, benchmark_, tmp_path)
-    person = min(drawn.people)
-    by_item = {drawn.item(person, case): case for case in drawn.people[person]}
-    path = tmp_path / f"form-{person}.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        consent, *rows = csv.DictReader(file)
-    for row in rows:
-        case = by_item[row["item"]]
-        row["answer"] = _cell(json.loads(answer(case))[row["field"]] if case.response_schema else answer(case))
-    for said in ("", "Yes"):
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, consent)
-            writer.writeheader()
-            writer.writerows([consent | {"answer": said}, *rows])
-        if not said:
-            with pytest.raises(PeopleError, match="did not consent"):
-                imported(path)
-    imported(path)
-    form = saved(drawn, person, items=[{"id": item, "turns": [answer(c) for _ in c.turns]} for item, c in by_item.items()])
-    other = RunFolder(tmp_path / "form")
-    take([stored(tmp_path, form)], other, loaded, benchmark_)
-    table, saved_form = ({name: each.text for name, each in run_answers(run)[1].items()} for run in (folder, other))
-    assert table == saved_form
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, list):
-        return "\n".join(map(_cell, value))
-    return " | ".join(map(str, value.values())) if isinstance(value, dict) else str(value)
-
-
-def test_a_message_that_looks_like_a_formula_is_no_formula_in_the_table(
-    tmp_path: Path, drawn: Plan, benchmark_: Benchmark
-) -> None:
-    person = min(drawn.people)
-    cases = tuple(replace(case, system="=1+1", turns=("@SUM(A1)",) * len(case.turns)) for case in drawn.people[person])
-    write_forms(replace(drawn, people={person: cases}), benchmark_, tmp_path)
-    with (tmp_path / f"form-{person}.csv").open(encoding="utf-8", newline="") as file:
-        cells = {cell for row in list(csv.reader(file))[2:] for cell in row[2:4]}
-    assert cells == {"", " =1+1", " @SUM(A1)"}
-
-
 def test_forms_hold_no_gold(tmp_path: Path, drawn: Plan, benchmark_: Benchmark) -> None:
     for path in write_forms(drawn, benchmark_, tmp_path):
-        for text in (path.read_text(encoding="utf-8"), path.with_suffix(".csv").read_text(encoding="utf-8")):
-            for case in drawn.people[path.stem.removeprefix("form-")]:
-                assert case.code not in text
-                assert case.scenario_slug not in text
-                assert case.meaning not in text
-            assert '"gold"' not in text
-            assert '"target"' not in text
+        text = path.read_text(encoding="utf-8")
+        for case in drawn.people[path.stem.removeprefix("form-")]:
+            assert not any(word in text for word in (case.code, case.scenario_slug, case.meaning))
+        assert not any(word in text for word in ('"gold"', '"target"'))
 
 
+FITTING = {"count": 5, "name": "abc", "kind": "a", "list": []}
 FIELDS = {
     "count": {"type": "integer", "minimum": 1, "maximum": 5},
     "name": {"type": "string", "maxLength": 3},
@@ -226,33 +176,35 @@ FIELDS = {
 
 
 @pytest.mark.parametrize(
-    "changes",
+    "given",
     [
-        {"count": 6},
-        {"count": True},
-        {"count": 1.5},
-        {"name": "long"},
-        {"kind": "c"},
-        {"list": ["a", "b"]},
-        {"list": "a"},
-        {"list": ["long"]},
-        {"more": 2},
-        None,
+        {},
+        *(
+            FITTING | {name: value}
+            for name, value in [
+                ("count", 6),
+                ("count", True),
+                ("count", 1.5),
+                ("count", float("nan")),
+                ("name", "long"),
+                ("kind", "c"),
+                ("list", ["a", "b"]),
+                ("list", "a"),
+                ("list", ["long"]),
+                ("more", 2),
+            ]
+        ),
     ],
 )
-def test_values_that_no_form_makes_do_not_fit(changes: dict[str, Any] | None, drawn: Plan) -> None:
-    case = replace(next(iter(drawn.people.values()))[0], response_schema=json.dumps({"properties": FIELDS}))
-    fitting = {"count": 5, "name": "abc", "kind": "a", "list": []}
-    assert misfit(case, fitting) is None
-    assert misfit(case, {} if changes is None else fitting | changes)
-
-
-@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity"])
-def test_what_is_no_number_is_refused(imported: Take, drawn: Plan, text: str) -> None:
-    row = saved(drawn, min(drawn.people))
-    item = next(item for item in row["items"] if item["turns"][0].startswith("{"))
-    item["turns"][0] = f'{{"reply": {text}}}'
-    with pytest.raises(PeopleError, match="is no number"):
-        imported(row)
-    with pytest.raises(PeopleError, match="is not a number"):
-        written({"type": "number"}, text)
+def test_values_that_no_form_makes_do_not_fit(given: dict[str, Any], drawn: Plan) -> None:
+    person = min(drawn.people)
+    case = replace(
+        drawn.people[person][0], response_schema=json.dumps({"type": "object", "properties": FIELDS}), turns=("Hello?",)
+    )
+    plan = replace(drawn, people={person: (case,)})
+    item = {"id": plan.item(person, case), "turns": [json.dumps(FITTING)]}
+    sheet = Sheet.model_validate(saved(plan, person, items=[item]))
+    assert held(sheet, plan).texts == {case.code: (json.dumps(FITTING),)}
+    item["turns"] = [json.dumps(given)]
+    with pytest.raises(PeopleError, match="cannot be used"):
+        held(Sheet.model_validate(saved(plan, person, items=[item])), plan)

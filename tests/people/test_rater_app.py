@@ -16,10 +16,8 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.dataset.load import CaseSet
 from helmbench_hf.people.rater_app import BREAK_AFTER, make_server
 from helmbench_hf.people.rating import Ratings, prepare
-from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.runs.journal import Journal
-from tests.judging import runs
-from tests.people.conftest import answer
+from tests.people.conftest import rated_run
 from tests.report.browser import chromium, new_page
 from tests.report.payloads import PAYLOADS
 from tests.support.waiting import PATIENCE
@@ -39,8 +37,7 @@ class Served:
         return f"127.0.0.1:{self.server.server_address[1]}"
 
     def path(self, who: str) -> str:
-        rated = self.ratings.rated
-        return f"/{ {code: secret for secret, code in rated.links.items()}.get(who, rated.coordinator) }"
+        return f"/{ {code: secret for secret, code in self.ratings.rated.links.items()}[who] }"
 
     def send(self, method: str, path: str, body: str = "", **headers: str) -> tuple[int, str, dict[str, str]]:
         connection = http.client.HTTPConnection("127.0.0.1", self.server.server_address[1], timeout=PATIENCE)
@@ -57,12 +54,8 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def served(tmp_path: Path, loaded: CaseSet, benchmark_: Benchmark) -> Iterator[Served]:
-    cases = [case for case in loaded.cases if case.scenario in ("P1-B3-S2", "P1-B1-S1")][: len(PAYLOADS)]
-    folder, bank = RunFolder(tmp_path / "run"), iter(PAYLOADS)
-    manifest = runs.manifest(loaded.identity, len(cases)) | {"model": {"id": "SecretModel-7B"}}
-    only = ",".join(case.code for case in cases)
-    folder.write_manifest({**manifest, "selection": {"only": only, "limit": None, "cases": len(cases)}})
-    runs.answer_all(folder, cases, lambda case, turn: answer(case, next(bank)))
+    bank = iter(PAYLOADS)
+    folder = rated_run(tmp_path / "run", loaded, len(PAYLOADS), lambda case: next(bank))
     out = tmp_path / "out"
     rated = prepare(folder, out, benchmark_, ("R1", "R2"), limit=400, criteria=(), seed=1)
     with Journal.open(out / "ratings", "rate") as journal:
@@ -87,7 +80,6 @@ def test_forged_clicks_are_refused(served: Served) -> None:
     ):
         assert served.send("POST", path, form, **headers)[0] == 403
     assert served.send("POST", "/guess", form)[0] == 404
-    assert served.send("POST", served.path("coordinator"), form)[0] == 403
     assert served.send("POST", path, "event=verdict&task=x&verdict=PASS")[0] == 400
     assert served.send("POST", path, "x" * 20_000)[0] == 413
     assert served.send("GET", path, Host="evil.example")[0] == 403
@@ -189,11 +181,3 @@ def test_a_rater_rates_rests_goes_back_and_stops(browser: Any, served: Served, s
         assert fits()
         follow(page, "text=Go back to rating")
         assert page.locator("#material").count() == 1
-        page.goto(f"http://{served.address}{served.path('coordinator')}")
-        assert fits()
-        assert "No reply has verdicts of two raters" in page.inner_text("main")
-        for task in served.ratings.rated.order("R2")[:30]:
-            served.ratings.add("R2", "verdict", task.id, "FAIL")
-        page.reload()
-        assert "R1 and R2" in page.inner_text("main")
-        assert fits()

@@ -18,8 +18,7 @@ from helmbench_hf.people.plan import PeopleError
 from helmbench_hf.people.rating import Ratings, prepare
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.runs.journal import Journal
-from tests.judging import runs
-from tests.people.conftest import answer
+from tests.people.conftest import rated_run
 
 RATERS = ("R1", "R2")
 Rating = Callable[..., AbstractContextManager[Ratings]]
@@ -27,14 +26,7 @@ Rating = Callable[..., AbstractContextManager[Ratings]]
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory, loaded: CaseSet) -> RunFolder:
-    """A run whose model answers a few judged and hidden-tag cases."""
-    cases = [case for case in loaded.cases if case.scenario in ("P1-B3-S2", "P1-B1-S1")][:12]
-    folder = RunFolder(tmp_path_factory.mktemp("rate") / "run")
-    only = ",".join(case.code for case in cases)
-    manifest = runs.manifest(loaded.identity, len(cases)) | {"model": {"id": "SecretModel-7B"}}
-    folder.write_manifest({**manifest, "selection": {"only": only, "limit": None, "cases": len(cases)}})
-    runs.answer_all(folder, cases, lambda case, turn: answer(case, f"I hear you, {case.perturbation}."))
-    return folder
+    return rated_run(tmp_path_factory.mktemp("rate") / "run", loaded, 12, lambda case: f"I hear you, {case.perturbation}.")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helmbench_hf.people.siri2 import Expert, Instrument, anchors, load_answers, load_instrument, published, sit
+from helmbench_hf.people.siri2 import Instrument, anchors, load_answers, load_instrument, published, sit
 from helmbench_hf.runs.folder import RunError
 from tests.support.commands import helmbench
 
@@ -23,7 +22,7 @@ def written(folder: Path, remarks: int = 24, key: list[dict[str, Any]] | None = 
     numbers = [str(number) for number in range(1, remarks + 1)]
     items = [{"item": item, "remark": f"Remark {item}.", "reply_a": "One.", "reply_b": "Two."} for item in numbers]
     means = {"A": 2.5, "B": -1.25}
-    full = [{"item": item, "reply": reply, "mean": mean, "sd": 0.5} for item in numbers for reply, mean in means.items()]
+    full = [{"item": item, "reply": reply, "mean": mean} for item in numbers for reply, mean in means.items()]
     return table(folder / "items.csv", items), table(folder / "key.csv", key or full)
 
 
@@ -59,7 +58,6 @@ def test_what_simple_raters_score(tmp_path: Path) -> None:
     found = anchors(load_instrument(*written(tmp_path)))
     assert found == {
         "nearest whole ratings": pytest.approx(24 * (0.5 + 0.25)),
-        "one expert, expected": pytest.approx(48 * 0.5 * math.sqrt(2 / math.pi)),
         "right direction, always 2": pytest.approx(24 * (0.5 + 0.75)),
         "right direction, always 3": pytest.approx(24 * (0.5 + 1.75)),
         "always 0": pytest.approx(24 * 3.75),
@@ -75,16 +73,15 @@ def test_scores_lie_between_the_best_and_the_worst_whole_ratings(
     key: list[tuple[float, float]], said: list[tuple[int, int]]
 ) -> None:
     places = {(str(n), reply): mean for n, both in enumerate(key) for reply, mean in zip("AB", both, strict=True)}
-    instrument = Instrument({place: Expert(mean, None) for place, mean in places.items()}, "")
+    instrument = Instrument(places, "")
     given_ = {place: said[int(place[0])]["AB".index(place[1])] for place in places}
     found, ends = sit("x", given_, instrument), anchors(instrument)
     low, high = ends["nearest whole ratings"], ends["farthest ratings"]
-    assert None not in (low, high, found.distance)
-    assert low - 1e-9 <= found.distance <= high + 1e-9  # type: ignore[operator]
+    assert found.distance is not None
+    assert low - 1e-9 <= found.distance <= high + 1e-9
     assert found.bias.value is not None
     assert abs(found.bias.value) * len(places) <= found.distance + 1e-9
     assert 0 <= (found.sign_accuracy or 0) <= 1
-    assert ends["one expert, expected"] is None
 
 
 def test_a_sitting_with_gaps_has_no_score(tmp_path: Path) -> None:
@@ -116,9 +113,9 @@ def test_the_dropped_item_and_a_key_with_gaps_are_refused(tmp_path: Path) -> Non
     with pytest.raises(RunError, match="dropped item 14"):
         load_instrument(*written(tmp_path, remarks=25))
     with pytest.raises(RunError, match="lacks 1 B"):
-        load_instrument(*written(tmp_path, key=[{"item": "1", "reply": "a", "mean": 1, "sd": ""}]))
+        load_instrument(*written(tmp_path, key=[{"item": "1", "reply": "a", "mean": 1}]))
     with pytest.raises(RunError, match="no number from -3 to 3"):
-        load_instrument(*written(tmp_path, key=[{"item": "1", "reply": "A", "mean": 3.5, "sd": 1}]))
+        load_instrument(*written(tmp_path, key=[{"item": "1", "reply": "A", "mean": 3.5}]))
 
 
 def siri2(folder: Path, rows: list[dict[str, Any]], *options: str, remarks: int = 24) -> str:

@@ -114,33 +114,9 @@ def policy(title: str, alarms: float | None, sensitivity: float | None) -> Polic
     return Policy(title, True, sensitivity, alarms, None, None)
 
 
-def point(arm: Any, sensitivity: int, alarms: int) -> OperatingPoint:
-    return OperatingPoint(arm, Rate(sensitivity, 100), Rate(alarms, 100))
-
-
 def test_policies_at_one_place_share_a_mark() -> None:
     found = charts.scatter([], [policy("a", 0, 0), policy("b", 0, 0), policy("c", 1, 1), policy("d", 0, None)])
     assert found is not None
     assert [(spot.number, spot.names, spot.x, spot.y) for spot in found.spots] == [(1, ("a", "b"), 0, 100), (2, ("c",), 100, 0)]
     assert found.off_plot == ("d",)
     assert charts.scatter([OperatingPoint("open", Rate(0, 0), Rate(0, 3))], []) is None
-
-
-CROWD = [policy("p", x / 100, y / 100) for x in range(0, 101, 10) for y in range(0, 101, 5)]
-
-
-@pytest.mark.parametrize(
-    ("model", "policies", "place", "shared"),
-    [
-        (point("hidden", 60, 10), [], (14, -14, "start"), False),
-        (point("hidden", 60, 90), [], (-14, -14, "end"), False),
-        (point("open", 52, 45), CROWD, None, False),
-        (point("hidden", 1, 2), [policy("never", 0, 0)], (14, -14, "start"), True),
-    ],
-)
-def test_a_label_covers_no_mark_and_a_shared_place_is_drawn_around(
-    model: OperatingPoint, policies: list[Policy], place: object, shared: bool
-) -> None:
-    found = charts.scatter([model], policies)
-    assert found is not None
-    assert (found.model[0].place, found.model[0].shared) == (place, shared)

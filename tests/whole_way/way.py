@@ -176,7 +176,7 @@ class Way:
 
     def show(self) -> None:
         """A board never shows a run of smoke; a test board does, and says so."""
-        words = ("helmbench", "board", "build", "--results", RESULTS, *self.published, "--cache", "board", "--out", "site")
+        words = ("helmbench", "board", "build", "--results", RESULTS, *self.published, "--out", "site")
         site = self.home(OWNER) / "site"
         with self.step(f"{OWNER}: helmbench board build --results {RESULTS} leaves a run of smoke out"):
             said = self.type(OWNER, *words)
