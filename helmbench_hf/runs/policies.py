@@ -13,6 +13,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from helmbench_hf import __version__
+from helmbench_hf.content.answer_schema import smallest
 from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.content.schema import Policy
 from helmbench_hf.dataset.load import CaseSet, select

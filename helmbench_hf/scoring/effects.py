@@ -79,7 +79,7 @@ def difference(unit: Unit, reference: Unit | None = None) -> Row:
 
 
 def _conditions(scored: Sequence[Unit]) -> Iterator[tuple[Key, Row]]:
-    """Another condition, same user; a long chat before the message; safety level where the persona stays, persona where the level stays."""
+    """Another condition, same user: a long chat before, a safety level where the persona stays, or a persona."""
     headline = {(unit.score.scenario, unit.score.pair, unit.score.user): unit for unit in scored if unit.score.headline}
     for unit in scored:
         reference = headline.get((unit.score.scenario, unit.score.pair, unit.score.user))
