@@ -296,9 +296,10 @@ def _said(verdict: Verdict) -> str:
 def loss_sheets(folder: Path, files: Sequence[Path], verdicts: Sequence[Path], parts: int) -> None:
     """Write `losses-N.md` and `losses.json`: what the model was told, the person wrote and read, and what cost credit."""
     benchmark = default_benchmark()
-    losses = _losses(folder, files, verdicts)
     found = graded(folder, files)
     replies = {(reply.case.code, reply.turn): reply for reply in exchanges(found.cases, found.completions, 1)}
+    # an answer that cannot be read is no matter of opinion
+    losses = [loss for loss in _losses(folder, files, verdicts) if (loss.case.code, loss.turn) in replies]
     random.Random(1).shuffle(losses)
     rows = []
     blocks: list[list[str]] = [[] for _ in range(parts)]

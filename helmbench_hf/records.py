@@ -199,6 +199,8 @@ class Case:
     """What `system` is made of; `parts.system()` is `system`."""
     route: Route = field(default_factory=Route)
     """Of a conversation that answers back: what the person may say after each reply."""
+    history: tuple[str, ...] = ()
+    """An ordinary chat with the app before the message: person and app in turn. Nothing of it is graded."""
 
     @property
     def most_turns(self) -> int:

@@ -77,7 +77,7 @@ class Dataset(Strict):
     """What was asked."""
 
     name: Word
-    design: Literal["core", "full", "smoke", "taxonomy"]
+    design: Literal["core", "full", "smoke", "taxonomy", "long"]
     version: Word
     scoring_version: Word
     content_sha256: Sha

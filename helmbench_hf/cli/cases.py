@@ -45,7 +45,8 @@ def show(
 
     Example: helmbench show P1-B1-S1-C1-U11-PT4
     """
-    case = next((case for case in load_cases("full", dataset, revision).cases if case.code == code), None)
+    designs = (load_cases(design, dataset, revision).cases for design in ("full", "long"))
+    case = next((case for cases in designs for case in cases if case.code == code), None)
     if case is None:
         fail(f"there is no case {code}; `helmbench cases --design full --only {code.rpartition('-')[0]}` lists its neighbors")
     if tree:
@@ -77,12 +78,14 @@ def _tree(case: Case) -> Iterator[str]:
 def _sections(case: Case) -> Iterator[tuple[str, str]]:
     if case.system:
         yield "SYSTEM", case.system
+    if case.history:
+        yield "ORDINARY CHAT (person and app in turn)", "\n".join(case.history)
     for number, turn in enumerate(case.turns, start=1):
         yield f"USER, turn {number}" if len(case.turns) > 1 else "USER", turn
     if case.response_schema:
         yield "ANSWER SCHEMA", case.response_schema
     facts = dataclasses.asdict(case) | {"budget in tokens": case.max_tokens}
-    for name in ("system", "turns", "response_schema", "grading", "max_tokens", "route"):
+    for name in ("system", "turns", "response_schema", "grading", "max_tokens", "route", "history"):
         del facts[name]
     yield "FACTS (the model never sees these)", _facts(facts)
     yield "GRADING", _facts({name: value for name, value in dataclasses.asdict(case.grading).items() if value})

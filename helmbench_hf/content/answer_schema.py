@@ -71,3 +71,21 @@ def can_hold(field: dict[str, Any], value: str) -> bool:
     if kind == "boolean":
         return value in {"true", "false"}
     return kind != "string" or len(value) <= field.get("maxLength", len(value))
+
+
+def smallest(schema: dict[str, Any]) -> Any:
+    """The smallest value that a schema of the cases allows. Raises ValueError for a type that they do not use."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    match schema.get("type"):
+        case "object":
+            return {name: smallest(field) for name, field in schema["properties"].items()}
+        case "array":
+            return [smallest(schema["items"]) for _ in range(schema.get("minItems", 0))]
+        case "string":
+            return "2026-01-01" if schema.get("format") == "date" else "-" * schema.get("minLength", 0)
+        case "integer" | "number":
+            return schema.get("minimum", 0)
+        case "boolean":
+            return False
+    raise ValueError(f"the schema type {schema.get('type')!r} is not one that cases use")

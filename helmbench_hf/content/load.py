@@ -75,6 +75,8 @@ class Benchmark:
     calibration: tuple[schema.CalibrationFile, ...]
     documents: dict[str, Document]
     """Parsed files by path relative to `root`, for the line numbers of problems."""
+    histories: dict[str, schema.History] = field(default_factory=dict)
+    """Ordinary chats by the slug of the person."""
     incidents: schema.IncidentsFile | None = None
     style: schema.StyleFile | None = None
     policies: dict[str, schema.Policy] = field(default_factory=dict)
@@ -140,6 +142,7 @@ def load_benchmark(root: Path) -> Benchmark:
     policies = reader.optional("policies.yaml", schema.PoliciesFile)
     conditions = reader.library("conditions", schema.Condition, "code")
     people = reader.library("people", schema.Person, "number")
+    histories = reader.library("histories", schema.History, "slug")
     countries = reader.library("helplines", schema.CountryFile, "country")
     criteria = reader.library("criteria", schema.Criterion, "code")
     taxonomy = tuple(reader.library("taxonomy", schema.TaxonomyFile, "category").values())
@@ -150,7 +153,7 @@ def load_benchmark(root: Path) -> Benchmark:
     return Benchmark(
         root, file, scoring, scenarios, conditions, people, countries, criteria,
         stubs={stub.number: stub for stub in stubs.stubs} if stubs else {},
-        taxonomy=taxonomy, calibration=calibration, incidents=incidents, style=style,
+        taxonomy=taxonomy, calibration=calibration, histories=histories, incidents=incidents, style=style,
         policies={policy.slug: policy for policy in policies.policies} if policies else {},
         documents=reader.documents, records=reader.records,
     )  # fmt: skip

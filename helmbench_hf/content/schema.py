@@ -394,6 +394,8 @@ class Scenario(Authored):
     """The crisis half alone is ordinary (severity 0 to 2); it must be flagged only because of what the app remembers."""
     by_history: bool = False
     """Users come in twos: one person with ordinary notes, and the same person with a history of recovery."""
+    long_history: bool = False
+    """The pairs also stand behind a long ordinary chat, in the design `long`."""
     apart: bool = False
     """Reported separately and in no score: messages on which reasonable readers differ."""
     review: Review = "unreviewed"
@@ -485,6 +487,8 @@ class Condition(Authored):
     text: Text
     safety: Text | None = None
     tag_rule: Annotated[str, StringConstraints(pattern=r"\{target\}")] | None = None
+    history: Literal[0, 12, 40] = 0
+    """Turns of ordinary chat with the app that come before the message, both sides counted."""
     review: Review = "unreviewed"
 
     @model_validator(mode="after")
@@ -523,6 +527,22 @@ class Person(Authored):
     profile: Text
     voice: Text
     levels: dict[Annotated[int, Field(ge=1, le=5)], Notes] = {}
+    review: Review = "unreviewed"
+
+
+class ChatTurns(Authored):
+    """One thing that a person wrote to the app on an ordinary day, and the app's answer."""
+
+    person: Text
+    app: Text
+
+
+class History(Authored):
+    """`histories/<person>.yaml`: a long ordinary chat of a person with the app, in which nothing is wrong."""
+
+    slug: Slug
+    """The person's, or `anyone` for a user of whom nothing is remembered."""
+    exchanges: Annotated[list[ChatTurns], Field(min_length=20, max_length=20)]
     review: Review = "unreviewed"
 
 
@@ -649,7 +669,7 @@ class Criterion(Authored):
 
 
 Factor = Literal[
-    "gap", "condition", "safety_level", "persona", "register", "noise", "country", "notes_level", "turn", "demographic"
+    "gap", "history", "condition", "safety_level", "persona", "register", "noise", "country", "notes_level", "turn", "demographic"
 ]
 """What differs between the two sides of a comparison."""
 

@@ -109,6 +109,8 @@ def messages_of(benchmark: Benchmark) -> Iterator[tuple[Register, str]]:
             if message.choices is None:
                 bodies: Iterable[str] = (message.tickets or {}).values() or message.user_turns()
                 yield from ((written.item.speech, body) for body in bodies)
+    for history in benchmark.histories.values():
+        yield from (("fluent", turn.person) for turn in history.exchanges)
     for taxonomy in benchmark.taxonomy:
         yield from ((item.speech, item.text) for item in taxonomy.items)
 

@@ -89,6 +89,10 @@ def texts_of(benchmark: Benchmark) -> Iterator[Text]:
                 yield Text(lines, f"hosts.{index}.text", source, host.text, False)
             for slug, body in messages.segments.items():
                 yield Text(lines, f"segments.{slug}", source, body, False)
+    for slug, history in benchmark.histories.items():
+        document = benchmark.documents[f"histories/{slug}.yaml"]
+        for index, turn in enumerate(history.exchanges):
+            yield Text(document, f"exchanges.{index}", f"histories/{slug}", f"{turn.person}\n{turn.app}", True)
     files = {each.data["category"]: each for name, each in benchmark.documents.items() if name.startswith(f"{TAXONOMY}/")}
     for taxonomy in benchmark.taxonomy:
         for index, entry in enumerate(taxonomy.items):

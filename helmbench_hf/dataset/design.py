@@ -15,6 +15,7 @@ from helmbench_hf.records import Case
 from helmbench_hf.tasks.draws import Unit, balanced, units
 from helmbench_hf.tasks.expand import (
     case_severity,
+    expand_long,
     expand_taxonomy,
     first_condition,
     is_opened,
@@ -32,13 +33,14 @@ SMOKE_REACTIVE = ("P1-B7-S4", "P2-B5-S4")
 
 
 def designs(benchmark: Benchmark, cases: Sequence[Case]) -> dict[str, list[Case]]:
-    """The cases of `smoke`, `core`, `full` (which is `cases`) and of the crisis taxonomy."""
+    """The cases of `smoke`, `core`, `full` (which is `cases`), of the crisis taxonomy, and those behind a long chat."""
     by_code = {case.code: case for case in cases}
     return {
         "smoke": [by_code[code] for code in smoke(benchmark)],
         "core": [by_code[code] for code in core(benchmark)],
         "full": list(cases),
         "taxonomy": expand_taxonomy(benchmark),
+        "long": expand_long(benchmark),
     }
 
 

@@ -24,7 +24,7 @@ from helmbench_hf.tasks.expand import perturbations
 Row = dict[str, Any]
 Tables = dict[str, dict[str, list[Row]]]
 """Rows by config and split."""
-CASE_CONFIGS = ("core", "full", "smoke", "taxonomy")
+CASE_CONFIGS = ("core", "full", "smoke", "taxonomy", "long")
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 _ARROW = {"int": pa.int32(), "float": pa.float64(), "bool": pa.bool_(), "str": pa.string(), "list": pa.list_(pa.string())}
 _EMPTY = {"control_present": "bool"} | dict.fromkeys(("concern", "realism", "clarity", "called_a_person"), "float")

@@ -36,11 +36,11 @@ FIGURES: Mapping[str, str] = {
 
 @cache
 def single_turn_cases(design: str = "core", source: str | None = None, revision: str | None = None) -> Mapping[str, Case]:
-    """The cases of a design with one message, by code: conversations need the model's earlier answers.
+    """The cases of a design with one message and no chat before it, by code: conversations need the model's earlier answers.
 
     Arguments and errors as for `load_cases`.
     """
-    return {case.code: case for case in load_cases(design, source, revision).cases if case.most_turns == 1}
+    return {case.code: case for case in load_cases(design, source, revision).cases if case.most_turns == 1 and not case.history}
 
 
 def chosen_cases(

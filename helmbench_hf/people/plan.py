@@ -88,10 +88,12 @@ def study_of(loaded: CaseSet, *, people: int, per_person: int, seed: int, per_ca
 
 
 def askable(loaded: CaseSet, only: str | None) -> tuple[Case, ...]:
-    """The cases that a form can ask: it cannot answer back. Raises PeopleError where that leaves none."""
-    cases = tuple(case for case in select(loaded.cases, only, None) if not case.route.beats)
+    """The cases that a form can ask: it can't answer back, and shows no chat before. PeopleError where that leaves none."""
+    cases = tuple(case for case in select(loaded.cases, only, None) if not (case.route.beats or case.history))
     if not cases:
-        raise PeopleError("These cases are conversations that answer back, and a form cannot do that; choose others with --only.")
+        raise PeopleError(
+            "A form cannot ask these cases: they answer back, or stand behind a long chat. Choose others with --only."
+        )
     return cases
 
 

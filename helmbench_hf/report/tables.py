@@ -12,6 +12,7 @@ from helmbench_hf.scoring.scores import Cell, Group, Incident, Incidents, Qualit
 Row = TypeVar("Row")
 FACTORS = {
     "register": "Register of English",
+    "history": "Long chat before",
     "condition": "Condition",
     "safety_level": "Safety prompt",
     "persona": "Deployment persona",

@@ -259,7 +259,8 @@ def _member(case: Case) -> str:
 
 
 def _condition_title(case: Case) -> str:
-    return f"{case.persona}, safety text: {case.safety_level}"
+    chat = f", after {len(case.history)} turns of ordinary chat" if case.history else ""
+    return f"{case.persona}, safety text: {case.safety_level}{chat}"
 
 
 def _merely_usable(verdict: Verdict) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from helmbench_hf import __version__
+from helmbench_hf.content.answer_schema import smallest
 from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.content.schema import Policy
 from helmbench_hf.dataset.load import CaseSet, select
@@ -102,21 +103,3 @@ def said_by(policy: Policy, case: Case, benchmark: Benchmark, cues: Cues) -> Ite
         yield name, answer(policy, case, turn, benchmark, cues)
         if turn < len(lines) and case.route.beats:
             yield f"{name}{ACT}", policy.act
-
-
-def smallest(schema: dict[str, Any]) -> Any:
-    """The smallest value that a schema of the cases allows. Raises ValueError for a type that they do not use."""
-    if "enum" in schema:
-        return schema["enum"][0]
-    match schema.get("type"):
-        case "object":
-            return {name: smallest(field) for name, field in schema["properties"].items()}
-        case "array":
-            return [smallest(schema["items"]) for _ in range(schema.get("minItems", 0))]
-        case "string":
-            return "2026-01-01" if schema.get("format") == "date" else "-" * schema.get("minLength", 0)
-        case "integer" | "number":
-            return schema.get("minimum", 0)
-        case "boolean":
-            return False
-    raise ValueError(f"the schema type {schema.get('type')!r} is not one that cases use")

@@ -76,6 +76,13 @@ def turn_name(code: str, turn: int, draw: int) -> str:
     return f"{code}/t{turn}/d{draw}"
 
 
+def before(case: Case) -> tuple[Message, ...]:
+    """What stands before a case's first message: the system prompt, and an ordinary chat where the case has one."""
+    system = (Message("system", case.system),) if case.system else ()
+    chat = tuple(Message("assistant" if turn % 2 else "user", said) for turn, said in enumerate(case.history))
+    return (*system, *chat)
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One turn of one conversation, before it is rendered."""
@@ -144,7 +151,7 @@ class Conversations:
     def planned_turns(self) -> int:
         """Answers that a complete run holds, at most: conversations that begin alike share their first answers."""
         asked = {
-            (case.system, case.turns[:number], case.response_schema, case.max_tokens)
+            (case.system, case.history, case.turns[:number], case.response_schema, case.max_tokens)
             for case in self._cases
             for number in range(1, len(case.turns) + 1)
         }
@@ -252,8 +259,7 @@ class Conversations:
         return asked
 
     def _first(self, case: Case, draw: int) -> Asked:
-        system = (Message("system", case.system),) if case.system else ()
-        messages = (*system, Message("user", case.turns[0]))
+        messages = (*before(case), Message("user", case.turns[0]))
         key = request_key(self._context, messages, self._sampling(case, draw), schema=self._schema(case), draw=draw)
         return Asked(case, draw, 1, messages, key)
 

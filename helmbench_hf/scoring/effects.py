@@ -47,7 +47,7 @@ Sent = tuple[Case, float]
 HEADLINE = "headline condition"
 ANY_REGISTER, FLUENT = "any other English", "fluent"
 NOISE = "noise_"
-ORDER = ("condition", "safety_level", "persona", "register", "country", "notes_level", "turn")
+ORDER = ("history", "condition", "safety_level", "persona", "register", "country", "notes_level", "turn")
 NOT_HERE = "this run holds no such pairs"
 FLAT = "one message alone, or every message alike: there is no variation to test against"
 
@@ -79,13 +79,16 @@ def difference(unit: Unit, reference: Unit | None = None) -> Row:
 
 
 def _conditions(scored: Sequence[Unit]) -> Iterator[tuple[Key, Row]]:
-    """Another condition, same user; safety level where the persona stays, persona where the level stays."""
+    """Another condition, same user: a long chat before, a safety level where the persona stays, or a persona."""
     headline = {(unit.score.scenario, unit.score.pair, unit.score.user): unit for unit in scored if unit.score.headline}
     for unit in scored:
         reference = headline.get((unit.score.scenario, unit.score.pair, unit.score.user))
         if unit.score.headline or reference is None:
             continue
         seen, case, base = difference(unit, reference), unit.case, reference.case
+        if case.history:
+            yield ("history", f"{len(case.history)} turns", "0 turns"), seen
+            continue
         yield ("condition", case.condition, HEADLINE), seen
         if case.persona == base.persona:
             yield ("safety_level", case.safety_level, base.safety_level), seen

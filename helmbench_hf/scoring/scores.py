@@ -183,7 +183,7 @@ class Curve:
 class Effect:
     """One level of a factor against its reference, on pairs seen at both. `estimate` is None below the pair minimum."""
 
-    factor: Literal["condition", "safety_level", "persona", "register", "country", "notes_level", "turn"]
+    factor: Literal["history", "condition", "safety_level", "persona", "register", "country", "notes_level", "turn"]
     level: str
     reference: str
     n_pairs: int

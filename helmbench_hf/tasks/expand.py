@@ -87,6 +87,22 @@ def expand_taxonomy(benchmark: Benchmark) -> list[Case]:
     return [case for loaded in benchmark.scenarios if loaded.source == TAXONOMY for case in expand_scenario(benchmark, loaded)]
 
 
+def expand_long(benchmark: Benchmark) -> list[Case]:
+    """The pairs of the scenarios with `long_history`, at the headline cell: alone, and behind each length of ordinary chat."""
+    found = []
+    for loaded in benchmark.scenarios:
+        if loaded.scenario.long_history:
+            build, headline = _Builder(benchmark, loaded), first_condition(loaded)
+            lengths = sorted((each.history, each.code) for each in benchmark.conditions.values() if each.history)
+            for condition in (headline, *(code for _, code in lengths)):
+                found += [
+                    build.case(condition, pt.common.user or loaded.scenario.users[0], pt)
+                    for pt in build.perturbations
+                    if pt.pair is not None
+                ]
+    return found
+
+
 def expand_scenario(benchmark: Benchmark, loaded: Loaded) -> Iterator[Case]:
     """The cases of one scenario, then those of its open twin (at the headline condition, every user)."""
     build = _Builder(benchmark, loaded)
@@ -131,6 +147,7 @@ class _Builder:
         is_person = 0 < number < 800
         code = self._code(condition_code, user, pt.number, opened)
         route = route_of(self.scenario, pt.message, code)
+        person = self.benchmark.people[number // 10].slug if is_person else None
         return Case(
             code=code,
             pillar=self.scenario.code[:2],
@@ -143,7 +160,7 @@ class _Builder:
             persona=condition.persona,
             safety_level=condition.level,
             user=user,
-            person=self.benchmark.people[number // 10].slug if is_person else None,
+            person=person,
             notes_level=number % 10 if is_person else 0,
             country=country,
             perturbation=f"PT{pt.number}",
@@ -174,6 +191,7 @@ class _Builder:
             grading=grading,
             parts=parts,
             route=route,
+            history=render.history(ordinary_chat(self.benchmark, person, condition.history), schema),
         )
 
     def _scene(self, pt: Perturbation) -> Scene:
@@ -284,6 +302,14 @@ class _Builder:
         if not self.scenario.detects:
             return "none"
         return "flag" if severity >= scoring.flag_at else "leave" if severity <= scoring.leave_at else "either"
+
+
+def ordinary_chat(benchmark: Benchmark, person: str | None, turns: int) -> tuple[str, ...]:
+    """The last `turns` of a person's ordinary chat, person and app in turn; somebody's where nobody is known."""
+    if not turns:
+        return ()
+    history = benchmark.histories.get(person or "") or benchmark.histories["anyone"]
+    return tuple(said for turn in history.exchanges[-turns // 2 :] for said in (turn.person, turn.app))
 
 
 def appraisal_code(category: str) -> str:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from helmbench_hf.content.answer_schema import REASON_CAP, REPLY_CAP
+from helmbench_hf.content.answer_schema import REASON_CAP, REPLY_CAP, smallest
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.schema import Message
 from helmbench_hf.hashing import text_sha
@@ -27,6 +27,15 @@ def fence(name: str, text: str) -> str:
 def notes_text(benchmark: Benchmark, notes: Sequence[str]) -> str:
     """The app's memory as the model sees it; empty where nobody is remembered."""
     return "\n".join([benchmark.file.notes_heading, *(f"- {note}" for note in notes)]) if notes else ""
+
+
+def history(chat: Sequence[str], schema: str | None) -> tuple[str, ...]:
+    """An ordinary chat as the model sees it: where answers are JSON, the app's are too, with nothing in the other fields."""
+    if schema is None:
+        return tuple(chat)
+    empty = smallest(json.loads(schema))
+    answered = (json.dumps({**empty, "reply": said}, ensure_ascii=False) if turn % 2 else said for turn, said in enumerate(chat))
+    return tuple(answered)
 
 
 def open_turns(message: Message) -> tuple[str, ...]:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from helmbench_hf.content.answer_schema import smallest
 from helmbench_hf.content.load import Benchmark, default_benchmark
 from helmbench_hf.dataset.load import CaseSet, load_cases
 from helmbench_hf.people.plan import FORMAT, Plan, plan, study_of
 from helmbench_hf.records import Case
 from helmbench_hf.runs.folder import RunFolder
-from helmbench_hf.runs.policies import smallest
 from tests.judging import runs
 
 

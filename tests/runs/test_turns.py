@@ -49,6 +49,19 @@ def test_every_turn_of_every_case_is_answered_once(tiny_cases: list[Case], templ
     assert names == {f"{case.code}/t{n}/d0" for case in tiny_cases for n in range(1, len(case.turns) + 1)}
 
 
+def test_an_ordinary_chat_stands_between_the_system_prompt_and_the_message(
+    tiny_cases: list[Case], template: ChatTemplate
+) -> None:
+    plain = next(case for case in tiny_cases if len(case.turns) == 1)
+    behind = replace(plain, code=f"{plain.code}0", history=("any good soup", "Leek and potato.", "ok thanks", "Enjoy!"))
+    engine = FakeEngine()
+    saved = answered(talks([plain, behind], template), engine)
+    assert len(saved) == 2, "the two are asked apart"
+    _, longer = sorted(engine.submitted, key=lambda request: len(request.messages))
+    assert [message.role for message in longer.messages] == ["system", "user", "assistant", "user", "assistant", "user"]
+    assert tuple(message.content for message in longer.messages[1:]) == (*behind.history, *plain.turns)
+
+
 def test_history_carries_the_raw_answer(tiny_cases: list[Case], template: ChatTemplate) -> None:
     case = talk(tiny_cases)
     engine = FakeEngine(answer=lambda request: '{"reply": "' + request.messages[-1].content[:5] + '"}')

@@ -54,6 +54,19 @@ def test_a_condition_is_compared_where_the_same_pair_and_user_exist() -> None:
     assert condition["C5"].estimate.note == "one message alone has no interval"
 
 
+def test_a_long_chat_before_is_a_factor_of_its_own() -> None:
+    chat = ("hello", "Hello!")
+    pairs = [(twins(pair=number), True) for number in (1, 2)]
+    pairs += [(twins(pair=number, condition="C17", history=chat * 6), number == 1) for number in (1, 2)]
+    pairs += [(twins(pair=number, condition="C18", history=chat * 20), False) for number in (1, 2)]
+    scores = run(pairs)
+    assert {level: e.estimate.value for level, e in found(scores, "history").items() if e.estimate} == {
+        "12 turns": -0.5,
+        "40 turns": -1,
+    }
+    assert {effect.factor for effect in scores.effects} == {"history"}
+
+
 @pytest.mark.parametrize(("minimum", "printed"), [(2, True), (3, False)])
 def test_below_the_minimum_only_n_and_the_reason(minimum: int, printed: bool) -> None:
     pairs = [(twins(pair=n, condition=c), n == 1) for n in (1, 2) for c in ("C1", "C5")]

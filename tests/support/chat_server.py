@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from helmbench_hf.runs.policies import smallest
+from helmbench_hf.content.answer_schema import smallest
 from tests.support.waiting import PATIENCE
 
 Body = dict[str, Any]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections import Counter
 from itertools import groupby
 
@@ -11,7 +12,7 @@ import pytest
 from helmbench_hf.content.load import TAXONOMY, Benchmark
 from helmbench_hf.records import Case
 from helmbench_hf.tasks.draws import tag_orders
-from helmbench_hf.tasks.expand import case_severity, expand, first_condition, perturbations
+from helmbench_hf.tasks.expand import case_severity, expand, expand_long, first_condition, perturbations
 from tests.tasks.conftest import Matrix
 
 
@@ -323,3 +324,21 @@ def test_contrast_labels_countries_and_turns_go_with_their_modes(matrix: Matrix)
         if grading.country is not None:
             assert grading.country == case.country
             assert grading.country in matrix.benchmark.countries
+
+
+def test_pairs_stand_alone_and_behind_two_lengths_of_chat(matrix: Matrix) -> None:
+    found = expand_long(matrix.benchmark)
+    alone = {case.code: case for case in found if not case.history}
+    assert len(found) == 3 * len(alone)
+    assert alone.keys() <= matrix.by_code.keys()
+    for case in found:
+        same = matrix.by_code[case.code.replace(f"-{case.condition}-", "-C1-")]
+        assert len(case.history) == {"C1": 0, "C17": 12, "C18": 40}[case.condition]
+        assert (case.system, case.turns, case.gold, case.severity) == (same.system, same.turns, same.gold, same.severity)
+        for said in case.history[1::2]:
+            # where answers are JSON, the app's earlier ones are too, and set no tag
+            assert case.response_schema is None or json.loads(said)["tags"] == []
+    longest = {case.person: case.history for case in found if case.condition == "C18" and case.response_schema is None}
+    assert all(
+        case.history == longest[case.person][-12:] for case in found if case.condition == "C17" and not case.response_schema
+    )
