@@ -106,13 +106,13 @@ def grade_reply(case: Case, text: str, cut: bool = False) -> dict[str, float]:
 
 
 def pooled(rows: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """The mean of every figure that occurs, and beside it its n (`noticed`, `noticed_n`), in the order of `FIGURES`."""
+    """The mean of every figure that occurs, and beside it its n (`noticed`, `noticed_n`); those of `FIGURES` first, in order."""
     values: defaultdict[str, list[float]] = defaultdict(list)
     for row in rows:
         for name, value in row.items():
             values[name].append(value)
     found: dict[str, float] = {}
-    for name in FIGURES:
+    for name in dict.fromkeys((*FIGURES, *values)):
         if name in values:
             found |= {name: sum(values[name]) / len(values[name]), f"{name}_n": len(values[name])}
     return found

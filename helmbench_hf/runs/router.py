@@ -130,7 +130,14 @@ def label_of(label: Completion | None) -> Act | None:
         return None
     if (shares := probabilities(label)) is not None:
         return max(ACTS, key=lambda act: shares[act])
-    return next((act for act in ACTS if act in (label.text.strip(), _of_object(label.text))), None)
+    return named_act(label.text)
+
+
+def named_act(text: str) -> Act | None:
+    """The act that a text names: the word, the letter, or an object with the field `act`. None for anything else."""
+    said = text.strip()
+    word = dict(zip(LETTERS, ACTS, strict=True)).get(said.rstrip("."), said)
+    return next((act for act in ACTS if act in (word, _of_object(said))), None)
 
 
 def _of_object(text: str) -> str | None:

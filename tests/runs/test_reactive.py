@@ -17,7 +17,7 @@ from helmbench_hf.models.keys import KeyContext
 from helmbench_hf.models.two import Memory, TwoModels
 from helmbench_hf.records import Act, Beat, Case, Completion, Grading, Route, Step
 from helmbench_hf.runs.completions import acts_of, as_said
-from helmbench_hf.runs.router import ACT, LETTERS, Router
+from helmbench_hf.runs.router import ACT, LETTERS, Router, named_act
 from helmbench_hf.runs.turns import Conversations, Settings, turn_name
 from helmbench_hf.tasks.reactive import ACTS, paths, walk
 from tests.judging.build import case as plain_case
@@ -168,3 +168,11 @@ def test_every_walk_is_the_beginning_of_a_path(acts: list[Act]) -> None:
     walked = tuple(beat.slug for beat, _ in walk(ROUTE, acts))
     assert any(tuple(beat.slug for beat in path)[: len(walked)] == walked for path in paths(ROUTE))
     assert all(0 <= trust <= 4 for _, trust in walk(ROUTE, acts))
+
+
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [("asks", "asks"), (" B. ", "names_help"), ('{"act": "cares"}', "cares"), ("H", None), ("it asks", None), ("", None)],
+)
+def test_an_act_is_named_by_word_letter_or_object(text: str, act: str | None) -> None:
+    assert named_act(text) == act
