@@ -146,7 +146,9 @@ class _Builder:
         number = int(user[1:])
         is_person = 0 < number < 800
         code = self._code(condition_code, user, pt.number, opened)
-        route = route_of(self.scenario, pt.message, code)
+        # behind a long chat the person says the same as without it
+        said_in = first_condition(self.loaded) if condition.history else condition_code
+        route = route_of(self.scenario, pt.message, self._code(said_in, user, pt.number, opened))
         person = self.benchmark.people[number // 10].slug if is_person else None
         return Case(
             code=code,

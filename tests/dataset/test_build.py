@@ -73,7 +73,7 @@ def test_the_manifest_says_what_is_on_disk(built: tuple[Path, Built], tiny: Benc
     manifest = made.manifest
     assert json.loads((folder / "manifest.json").read_text()) == manifest.model_dump(exclude_defaults=True)
     assert (manifest.name, manifest.version, manifest.canary) == (tiny.file.name, tiny.file.version, tiny.file.canary)
-    assert set(manifest.configs) == {*CASE_CONFIGS, *COMPONENT_CONFIGS} - {"calibration"}  # the tiny tree has none
+    assert set(manifest.configs) == {*CASE_CONFIGS, *COMPONENT_CONFIGS} - {"calibration", "long"}  # the tiny tree has neither
     for config, split, table in manifest.tables:
         found = parquet.read_table(folder / table.file)
         rows = found.to_pylist()

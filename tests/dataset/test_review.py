@@ -191,7 +191,7 @@ def test_the_calibration_set_of_this_checkout_is_settled(real: Benchmark) -> Non
     """It is still too small for most criteria: the gate says so, whatever a judge does (docs/limits.md)."""
     assert not calibration.unsettled(real, calibration.labels(real))
     rows = component_rows(real, "calibration")
-    assert len(rows) == len({(row["reply_code"], row["criterion"]) for row in rows}) >= 2400
+    assert len(rows) == len({(row["reply_code"], row["criterion"]) for row in rows}) >= 2300
     for row in rows:
         assert row["basis"] == "constructed" or row["readers"] == row["readers_agree"] == calibration.READERS
         assert set(row["reader_kinds"]) <= {"model"}, "no human has rated a reply"
@@ -326,7 +326,9 @@ def test_reviews_change_nothing_that_runs_are_compared_by(before: Made, after: M
     assert after.lock == before.lock
     assert compare(before.scores, after.scores).overall.estimate.value == 0
     now, then = after.built.manifest.configs, before.built.manifest.configs
-    assert [now[config] for config in CASE_CONFIGS] == [then[config] for config in CASE_CONFIGS]
+    designs = now.keys() & set(CASE_CONFIGS)
+    assert {"core", "full", "smoke", "taxonomy"} <= designs
+    assert [now[config] for config in designs] == [then[config] for config in designs]
     for config, names in KEYS.items():
         keys, wanted = ([[row[name] for name in names] for row in each.rows(config)] for each in (after, before))
         assert keys == wanted

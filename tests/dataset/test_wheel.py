@@ -21,7 +21,7 @@ from helmbench_hf.models.presets import load_presets
 
 pytestmark = pytest.mark.slow
 CHECKOUT = Path(__file__).parents[2]
-DESIGNS = ("core", "full", "smoke", "taxonomy")
+DESIGNS = ("core", "full", "smoke", "taxonomy", "long")
 CHILD = f"""
 import json, socket
 def cut(*_, **__):
