@@ -41,9 +41,9 @@ demo: .venv/ready
 whole-way: .venv/ready
 	$(BIN)/python -m tests.whole_way
 
-# The site, in site/: a broken link or a page outside the navigation is an error. With --quiet, --strict counts no warning.
+# The site, in site/, with a sample report and a sample board in site/sample/: a broken link or a page outside the navigation is an error. With --quiet, --strict counts no warning.
 docs: .venv/ready
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # A browser test needs Chromium, which no Python package brings. Where this may install Debian packages, it does.
 chromium:

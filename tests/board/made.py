@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from helmbench_hf.board.files import SEGMENT
-from helmbench_hf.board.manifest import run_id, slug_of
+from helmbench_hf.board.manifest import Manifest, run_id, slug_of
+from helmbench_hf.board.results import Entry, Run
 from helmbench_hf.board.verify import Report, plain, sha_of, verify
 from helmbench_hf.dataset.load import CaseSet, load_cases
 from helmbench_hf.judging.grade import judge_run, verdict_row
@@ -25,6 +26,7 @@ from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.runs.generate import Ask, child
 from helmbench_hf.runs.journal import line_of
 from helmbench_hf.runs.turns import Settings
+from helmbench_hf.scoring.scores import Scores, from_json, to_json
 from tests.judging.runs import Ear, good
 from tests.support.fake_engine import FakeEngine, Fate
 
@@ -156,3 +158,26 @@ def codes(report: Report) -> set[str]:
 
 def completion(text: str) -> Completion:
     return Completion("k", "r", "ok", text)
+
+
+def scored(scores: Scores, value: float) -> Scores:
+    """As if a run of a whole design had this overall score, with every pair beside it."""
+    found = to_json(scores)
+    for group in (found["headline"]["overall"], *found["pillars"]):
+        group["score"] |= {"value": value, "low": value - 0.05, "high": value + 0.05, "se": 0.025, "df": 100.0}
+    found["headline"]["printed"] = 100 * value
+    found["provenance"]["minimum_messages"] = 2
+    for number, pair in enumerate(found["pairs"]):
+        pair["value"] = value + (number % 5 - 2) / 10
+    return from_json(found)
+
+
+def entry(report: Report, number: int, model: str, value: float, **changes: Any) -> Entry:
+    """A verified run of another model, as a board shows it, with an overall score of its own."""
+    assert report.manifest is not None
+    assert report.scores is not None
+    row = report.manifest.model_dump()
+    row["model"]["id"] = model
+    row["submission"] |= {"run_id": f"{number:016x}", "submitter": {"name": changes.pop("name", "Ann"), "text": "Text."}}
+    run = Run(f"submissions/x/{number:016x}", Manifest.model_validate(row), {})
+    return Entry(run, dataclasses.replace(scored(report.scores, value), **changes))

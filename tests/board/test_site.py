@@ -18,11 +18,10 @@ from typing import Any
 import pytest
 
 from helmbench_hf.board import pages, site
-from helmbench_hf.board.manifest import Manifest
 from helmbench_hf.board.marks import Marks
-from helmbench_hf.board.results import Entry, Results, Run
+from helmbench_hf.board.results import Results
 from helmbench_hf.board.verify import Reason, Report
-from helmbench_hf.scoring.scores import Claim, Coverage, Estimate, Scores, from_json, to_json
+from helmbench_hf.scoring.scores import Claim, Coverage, Estimate
 from tests.board import made
 from tests.report.browser import chromium, watched
 
@@ -35,28 +34,6 @@ def report(original: Path) -> Report:
     return made.checked(original)
 
 
-def scored(scores: Scores, value: float) -> Scores:
-    """As if a run of a whole design had this overall score, with every pair beside it."""
-    found = to_json(scores)
-    for group in (found["headline"]["overall"], *found["pillars"]):
-        group["score"] |= {"value": value, "low": value - 0.05, "high": value + 0.05, "se": 0.025, "df": 100.0}
-    found["headline"]["printed"] = 100 * value
-    found["provenance"]["minimum_messages"] = 2
-    for number, pair in enumerate(found["pairs"]):
-        pair["value"] = value + (number % 5 - 2) / 10
-    return from_json(found)
-
-
-def entry(report: Report, number: int, model: str, value: float, **changes: Any) -> Entry:
-    assert report.manifest is not None
-    assert report.scores is not None
-    row = report.manifest.model_dump()
-    row["model"]["id"] = model
-    row["submission"] |= {"run_id": f"{number:016x}", "submitter": {"name": changes.pop("name", "Ann"), "text": "Text."}}
-    run = Run(f"submissions/x/{number:016x}", Manifest.model_validate(row), {})
-    return Entry(run, replace(scored(report.scores, value), **changes))
-
-
 @pytest.fixture(scope="session")
 def built(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three runs, a hostile one among them, and a refused submission."""
@@ -64,8 +41,8 @@ def built(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
     first = next(iter(report.answers))
     name = next(name for name, each in report.answers.items() if not each.text.startswith("{") and name.endswith("t1/d0"))
     hostile = {**report.answers, name: replace(report.answers[name], text=EVIL), first: replace(report.answers[first], text=EVIL)}
-    runs = [entry(report, n, model, value) for n, (model, value) in enumerate([("a/low", 0.1), ("b/high", 0.6)], 1)]
-    runs.append(entry(report, 3, "c/evil", 0.3, name=EVIL[:80]))
+    runs = [made.entry(report, n, model, value) for n, (model, value) in enumerate([("a/low", 0.1), ("b/high", 0.6)], 1)]
+    runs.append(made.entry(report, 3, "c/evil", 0.3, name=EVIL[:80]))
     pages.write_run(replace(report, answers=hostile), root / "site" / "runs" / runs[0].run.manifest.run_id, [])
     for each in runs[1:]:
         shutil.copytree(root / "site" / "runs" / runs[0].run.manifest.run_id, root / "site" / "runs" / each.run.manifest.run_id)
@@ -181,7 +158,7 @@ def test_a_human_check_is_the_submitters_claim_until_it_is_signed(report: Report
     assert report.scores is not None
     claim = Claim("judge-a", "claim-ready", "human", "ab" * 32, 400, "mine", ("K01",), ())
     criteria = (replace(report.scores.criteria[0], validated=True), *report.scores.criteria[1:])
-    one = entry(report, 1, "a", 0.5, checks=(claim,), criteria=criteria)
+    one = made.entry(report, 1, "a", 0.5, checks=(claim,), criteria=criteria)
     signed = Marks.model_validate({"signed": [{"labels_sha256": "ab" * 32, "by": "Ann", "date": "2026-11-01"}]})
     for marks, word in ((Marks(), "claimed by the submitter"), (signed, "signed")):
         site.build(Results("", [one]), marks, tmp_path / "site", test=True)
@@ -191,7 +168,7 @@ def test_a_human_check_is_the_submitters_claim_until_it_is_signed(report: Report
 
 
 def test_coverage_bounds_and_a_confirmed_identity_are_shown(report: Report, tmp_path: Path) -> None:
-    one = entry(report, 1, "a", 0.5)
+    one = made.entry(report, 1, "a", 0.5)
     part = Coverage(0.93, 1.0, 93, 100, 0.41, 0.58, ())
     head = replace(
         one.scores.headline, overall=replace(one.scores.headline.overall, coverage=part, score=Estimate(0.5, 0.45, 0.55, 93, 60))

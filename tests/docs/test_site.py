@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.docs.pages import DOCS, ROOT
+from tests.docs.samples import MARK
 from tests.docs.test_pages import CAVEATS, READERS
 from tests.report.browser import chromium, new_page, settle
 from tests.report.page import Page
@@ -85,6 +86,17 @@ def test_the_reference_shows_docstrings(site: Path) -> None:
     text = (site / "api" / "cases.html").read_text(encoding="utf-8")
     assert 'id="helmbench_hf.dataset.load.load_cases"' in text
     assert "for which <code>revision</code> (a tag or commit) is required" in text
+
+
+def test_the_samples_say_that_they_are_invented(site: Path) -> None:
+    pages = built(site / "sample")
+    assert {site / "sample" / name for name in ("report.html", "board/index.html")} < set(pages)
+    for path in pages:
+        head, marked, body = path.read_text(encoding="utf-8").partition(MARK)
+        assert marked, path
+        assert "<main" in body, "the mark stands at the top"
+        assert "<h1" not in head, path
+        assert "smollm2" not in (head + body).lower(), "no real model's name stands over invented numbers"
 
 
 class Quiet(SimpleHTTPRequestHandler):

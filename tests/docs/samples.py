@@ -1,0 +1,54 @@
+"""A hook of mkdocs: a sample report and a sample board on the site, in `sample/`, every page marked as invented."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from helmbench_hf.board import pages, site
+from helmbench_hf.board.marks import Marks
+from helmbench_hf.board.results import Results
+from helmbench_hf.board.submission import prepare
+from helmbench_hf.report.page import write_report
+from tests.board import made
+from tests.docs.screenshots import MODEL
+from tests.report.sample import manifest, sample_run
+from tests.support.checkpoints import tiny_checkpoint
+
+MARK = (
+    '<div class="banner warning" role="note"><div class="wrap"><p><strong>A sample: the models and all numbers are invented.'
+    "</strong> It shows what the page looks like and says nothing about any model.</p></div></div>"
+)
+"""Below the header; the style of the report knows the one class, that of the board the other."""
+MODELS = {"example/model-a": 0.55, "example/model-b": 0.45, "example/model-c": 0.1}
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages to the site, so that links to them are checked like all others."""
+    with tempfile.TemporaryDirectory() as work, tempfile.TemporaryDirectory() as folder:
+        out = Path(folder)
+        write_report(sample_run(manifest={**manifest(), "model": MODEL}), out / "report.html")
+        write_board(Path(work), out / "board")
+        for path in sorted(each for each in out.rglob("*") if each.is_file()):
+            content = path.read_text(encoding="utf-8")
+            if path.suffix == ".html":
+                content = content.replace("</header>", f"</header>\n{MARK}", 1)
+            files.append(File.generated(config, f"sample/{path.relative_to(out)}", content=content))
+    return files
+
+
+def write_board(work: Path, out: Path) -> None:
+    """A board of three runs on `smoke`, whose answers are those of a fake engine."""
+    with pytest.MonkeyPatch.context() as patch:
+        run = made.run(work / "run", tiny_checkpoint(work / "tiny"), patch)
+    report = made.checked(prepare(run, submitter="A sample", text="").write(work / "results"))
+    runs = [made.entry(report, number, model, value, name="A sample") for number, (model, value) in enumerate(MODELS.items(), 1)]
+    for entry in runs:
+        shown = replace(report, manifest=entry.run.manifest, scores=entry.scores)
+        pages.write_run(shown, out / "runs" / entry.run.manifest.run_id, [])
+    site.build(Results("", runs), Marks(), out, test=True)
