@@ -5,7 +5,7 @@ TORCH := $(if $(PIP_FIND_LINKS),UV_FIND_LINKS=$(PIP_FIND_LINKS),UV_TORCH_BACKEND
 BIN := .venv/bin
 RUN ?= runs/demo
 # Helplines grow old. Here the content is held against its own newest date, so that no test fails because a day has passed.
-DAY := $(shell grep -rhoE '(checked: |reviewed by .*, )[0-9]{4}-[0-9]{2}-[0-9]{2}' configs/benchmark/v1 | grep -oE '.{10}$$' | sort | tail -1)
+DAY := $(shell grep -rhoE --include=*.yaml --include=human.jsonl '(checked: |"date": ")[0-9]{4}-[0-9]{2}-[0-9]{2}' configs/benchmark/v1 | grep -oE '.{10}$$' | sort | tail -1)
 
 .PHONY: test test-all slow demo whole-way docs lint types unit chromium clean
 # About ten minutes on two quiet cores.

@@ -1,4 +1,4 @@
-"""`helmbench content`: the authored files, checked, locked, shown, and read blind."""
+"""`helmbench content`: the authored files, checked, locked, shown, read blind, and reviewed by people."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from helmbench_hf.content import lint
 from helmbench_hf.content import style as style_of
 from helmbench_hf.content.load import Benchmark, ContentError, default_root, load_benchmark
 from helmbench_hf.content.pages import pages as pages_of
-from helmbench_hf.dataset import review
+from helmbench_hf.dataset import human_review, review
 from helmbench_hf.dataset.identity import LOCK
 from helmbench_hf.people import sheets
 from helmbench_hf.report.numbers import number
@@ -65,7 +65,8 @@ def check(
         benchmark = load_benchmark(root)
         problems = lint.check(benchmark, day)
         if not lint.structure(benchmark):  # the matrix can be expanded
-            problems += [*review.problems(benchmark), *_drifted(benchmark)]
+            problems += [*review.problems(benchmark), *human_review.problems(benchmark, day), *_drifted(benchmark)]
+            _unfollowed(benchmark)
         sizes = {"scenarios": benchmark.scenarios, "criteria": benchmark.criteria, "countries": benchmark.countries}
         counted = ", ".join(f"{len(found)} {name}" for name, found in sizes.items())
     except ContentError as error:
@@ -85,6 +86,15 @@ def _drifted(benchmark: Benchmark) -> list[Problem]:
     if figures := giveaway(benchmark):
         typer.echo(f"warning: {figures}", err=True)
     return versions.problems(drifted)
+
+
+def _unfollowed(benchmark: Benchmark) -> None:
+    """Print which items stand although a reviewer asked for a change. That is no fault: somebody has to decide it."""
+    for said in human_review.reviews(benchmark).values():
+        for each in said:
+            if each.verdict == "change":
+                asked = f"{each.name} ({each.role}) asked for a change: {each.comment}"
+                typer.echo(f"warning: {each.item} stands although {asked}", err=True)
 
 
 @app.command()
@@ -204,6 +214,32 @@ def agreement(content: Content = None, only: Scenarios = "", as_json: Json = Fal
     rows, controls = review.agreement(benchmark, only), review.controls(benchmark.root)
     noted = [] if only else review.agreement(benchmark, review.NOTED)
     put([row.plain() for row in [*rows, *noted]], [*_agreement_lines(rows, controls), *_notes_line([*rows, *noted])], as_json)
+
+
+@app.command("review")
+def record_review(
+    items: Annotated[
+        list[str], typer.Argument(metavar="ITEM...", help="Such as P1-B1-S1, 'P1-B1-S1/pair 3', K01, C4, people/ananya.")
+    ],
+    verdict: Annotated[
+        human_review.Verdict, typer.Option("--verdict", help="ok: it may stay as it is. change: say what to change.")
+    ],
+    name: Annotated[str, typer.Option("--name", help="The person's name, which is published.")],
+    role: Annotated[str, typer.Option("--role", help="What qualifies the person, e.g. clinical psychologist.")],
+    comment: Annotated[str, typer.Option("--comment", help="What to change, or what to know; one line.")] = "",
+    content: Content = None,
+) -> None:
+    """Record that a qualified person reviewed items as they stand. A model's reading goes to `read`.
+
+    Example: helmbench content review 'P1-B1-S1/pair 3' --verdict ok --name "Ada Example" --role clinician
+    """
+    benchmark = benchmark_of(content)
+    try:
+        said = human_review.Review("", "", name, role, dt.date.today().isoformat(), verdict, comment)
+        human_review.review(benchmark, items, said)
+    except ValueError as error:
+        fail(error)
+    typer.echo(f"{len(items)} items: {said}; in {benchmark.root / human_review.FILE}")
 
 
 def _notes_line(rows: Sequence[review.Agreement]) -> Iterator[str]:

@@ -22,7 +22,6 @@ from helmbench_hf.content.schema import (
     ScoringFile,
     Service,
     TaxonomyFile,
-    reviewed_on,
 )
 from helmbench_hf.content.wording import METHOD_DETAIL, TEST_HINTS
 from helmbench_hf.strict_yaml import Document, FieldPath, Problem, dotted
@@ -193,14 +192,11 @@ def used_criteria(benchmark: Benchmark) -> frozenset[str]:
 
 
 def dates(benchmark: Benchmark) -> Iterator[tuple[Document, FieldPath, dt.date]]:
-    """Every date of the authored files: file, field and day. Dates are of checks, retirements and reviews."""
+    """Every date of the authored files: file, field and day. Dates are of checks and retirements."""
     for document in benchmark.documents.values():
         for path in document.lines:
-            if path and path[-1] in ("checked", "retired_on", "review"):
-                value = document.at(path)
-                date = reviewed_on(value) if isinstance(value, str) else value
-                if isinstance(date, dt.date):
-                    yield document, path, date
+            if path and path[-1] in ("checked", "retired_on") and isinstance(date := document.at(path), dt.date):
+                yield document, path, date
 
 
 def stale(benchmark: Benchmark, today: dt.date) -> Iterator[Problem]:

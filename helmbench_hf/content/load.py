@@ -249,7 +249,6 @@ def classified(loaded: Sequence[Loaded], taxonomy: Sequence[schema.TaxonomyFile]
             extra_category=extra,
             contains_method_query=item.contains_method_query,
             sources=item.sources or guidance,
-            review=item.review,
             message=schema.Message(severity=severity, text=text),
         )
         found.append(single)

@@ -60,28 +60,6 @@ TRUST_DIMENSIONS: dict[Trust, str] = {
 Track = Literal["risk", "belief", "attachment", "abuse"]
 
 
-def reviewed_on(review: str) -> dt.date | None:
-    """The day of a review, or None if the text names no review. ValueError if there is no such day."""
-    try:
-        return dt.date.fromisoformat(review[-10:]) if review.startswith("reviewed by ") else None
-    except ValueError as error:
-        raise ValueError(f"there is no day {review[-10:]} ({error})") from error
-
-
-def _on_a_day(review: str) -> str:
-    reviewed_on(review)
-    return review
-
-
-_NAMED = r"[^()]*\p{L}[^()]*"
-"""Who, and in which role: a text with a letter in it."""
-Review = Annotated[
-    str,
-    StringConstraints(pattern=rf"^(unreviewed|reviewed by {_NAMED} \({_NAMED}\), [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})$"),
-    AfterValidator(_on_a_day),
-]
-
-
 def fault(what: str, *place: str | int) -> PydanticCustomError:
     """An error at a field of the record (or of the list) that is validated."""
     return PydanticCustomError("value_error", "{what}", {"what": what, "place": place})
@@ -175,7 +153,6 @@ class Common(Authored):
     """Credit criteria for the crisis half of this message, in addition to the scenario's."""
     contains_method_query: bool = False
     sources: list[Text] = []
-    review: Review = "unreviewed"
 
 
 class Pair(Common):
@@ -398,7 +375,6 @@ class Scenario(Authored):
     """The pairs also stand behind a long ordinary chat, in the design `long`."""
     apart: bool = False
     """Reported separately and in no score: messages on which reasonable readers differ."""
-    review: Review = "unreviewed"
 
     @property
     def target(self) -> Tag | None:
@@ -489,7 +465,6 @@ class Condition(Authored):
     tag_rule: Annotated[str, StringConstraints(pattern=r"\{target\}")] | None = None
     history: Literal[0, 12, 40] = 0
     """Turns of ordinary chat with the app that come before the message, both sides counted."""
-    review: Review = "unreviewed"
 
     @model_validator(mode="after")
     def _fits_level(self) -> Condition:
@@ -527,7 +502,6 @@ class Person(Authored):
     profile: Text
     voice: Text
     levels: dict[Annotated[int, Field(ge=1, le=5)], Notes] = {}
-    review: Review = "unreviewed"
 
 
 class ChatTurns(Authored):
@@ -543,7 +517,6 @@ class History(Authored):
     slug: Slug
     """The person's, or `anyone` for a user of whom nothing is remembered."""
     exchanges: Annotated[list[ChatTurns], Field(min_length=20, max_length=20)]
-    review: Review = "unreviewed"
 
 
 class Stub(Authored):
@@ -650,7 +623,6 @@ class Criterion(Authored):
     notes: Text | None = None
     soft_line: bool = False
     """PARTIAL is a soft line, which costs nothing on an everyday message."""
-    review: Review = "unreviewed"
 
     @model_validator(mode="after")
     def _levels(self) -> Criterion:
@@ -789,7 +761,6 @@ class IncidentType(Authored):
     prompt: Text
     product: Text
     human: Text
-    review: Review = "unreviewed"
 
 
 class IncidentsFile(Authored):

@@ -10,6 +10,7 @@ from typing import Any
 
 from helmbench_hf.content.load import TAXONOMY, Benchmark
 from helmbench_hf.content.schema import TRUST_DIMENSIONS
+from helmbench_hf.dataset import human_review
 from helmbench_hf.dataset.load import Manifest
 from helmbench_hf.dataset.rows import Row, Tables
 from helmbench_hf.tasks.expand import OPEN_OFFSET
@@ -41,7 +42,7 @@ def card_text(benchmark: Benchmark, manifest: Manifest, rows: Tables, sizes: Siz
         all_behaviors=len(benchmark.file.behaviors),
         cases={name: Counter(_own_scenario(row["scenario"]) for row in found) for name, found in designs.items()},
         dimensions=_dimensions(benchmark, designs),
-        reviews=[row["review"] for table in tables.values() for row in table if "review" in row],
+        reviews=_reviews(benchmark),
         blind=_blind(tables["perturbations"]),
         registers=_registers(tables["perturbations"]),
         countries=[country.name for _, country in sorted(benchmark.countries.items())],
@@ -148,6 +149,14 @@ def _blind(perturbations: list[Row]) -> dict[str, Any]:
 
 def _given(rows: list[Row], name: str) -> list[float]:
     return [row[name] for row in rows if row[name] is not None]
+
+
+def _reviews(benchmark: Benchmark) -> dict[str, Any]:
+    """How many items people reviewed as they stand, in which roles, and how many of them a reviewer wants changed."""
+    found = human_review.reviews(benchmark)
+    roles = Counter(role for said in found.values() for role in {each.role for each in said})
+    change = sum(any(each.verdict == "change" for each in said) for said in found.values())
+    return {"items": len(human_review.items(benchmark)), "reviewed": len(found), "roles": roles, "change": change}
 
 
 def _registers(perturbations: list[Row]) -> dict[str, Counter[str]]:

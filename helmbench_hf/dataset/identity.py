@@ -1,8 +1,8 @@
 """The parts of the authored files: a version of each that people raise, and a SHA-256 of what it holds.
 
-Hashes cover the parsed values, so comments and line breaks do not count, and neither do the versions themselves. Who reviewed an
-item, and when, does not count either: it says nothing about what the item is. The published rows hold reviews all the same, and
-so do the hashes of the component tables.
+Hashes cover the parsed values, so comments and line breaks do not count, and neither do the versions themselves. When a
+source was last checked does not count either, and reviews stand in files of their own: both say nothing about what an item is.
+The published rows hold them all the same, and so do the hashes of the component tables.
 """
 
 from __future__ import annotations
@@ -13,10 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
-
 from helmbench_hf.content.load import Benchmark, ContentError
-from helmbench_hf.content.schema import Review
 from helmbench_hf.dataset.calibration import labels, unsettled
 from helmbench_hf.hashing import digest
 from helmbench_hf.strict_yaml import Problem
@@ -32,7 +29,6 @@ _PART_OF = {
     **dict.fromkeys(("policies.yaml", "style.yaml"), ""),
 }
 """By folder or file; an empty part enters no score. Every file that is not named here belongs to the dataset."""
-_REVIEW: TypeAdapter[str] = TypeAdapter(Review)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,31 +57,21 @@ def calibration(benchmark: Benchmark) -> Part:
     return Part(benchmark.file.calibration_version, digest({**_files(benchmark, "calibration"), "unsettled": doubtful}))
 
 
-def unreviewed(value: Any) -> Any:
-    """The same values without who reviewed an item and when a source was last checked."""
+def _undated(value: Any) -> Any:
+    """The same values without when a source was last checked."""
     if isinstance(value, dict):
-        return {name: unreviewed(item) for name, item in value.items() if not _is_review(name, item)}
-    return [unreviewed(item) for item in value] if isinstance(value, list) else value
-
-
-def _is_review(name: object, value: Any) -> bool:
-    """By name and form, because an answer's field may be called `review` too."""
-    if name != "review":
-        return name == "checked" and isinstance(value, dt.date)
-    try:
-        _REVIEW.validate_python(value)
-    except ValidationError:
-        return False
-    return True
+        kept = {name: item for name, item in value.items() if name != "checked" or not isinstance(item, dt.date)}
+        return {name: _undated(item) for name, item in kept.items()}
+    return [_undated(item) for item in value] if isinstance(value, list) else value
 
 
 def _files(benchmark: Benchmark, part: AuthoredPart) -> dict[str, Any]:
-    """The content of the files of a part, by path: as JSON has it, without versions and reviews."""
+    """The content of the files of a part, by path: as JSON has it, without versions and days of checks."""
     found = {}
     for shown, document in benchmark.documents.items():
         if _PART_OF.get(shown.partition("/")[0], "dataset") == part:
             kept = {name: value for name, value in document.data.items() if name not in VERSIONS}
-            found[shown] = json.loads(json.dumps(unreviewed(kept), default=str))
+            found[shown] = json.loads(json.dumps(_undated(kept), default=str))
     return found
 
 

@@ -492,7 +492,7 @@ def records(path: Path, made: Callable[..., Record]) -> list[Record]:
         try:
             found.append(made(**json.loads(line)))
         except (ValueError, TypeError) as error:
-            raise ReviewError(f"{path}, line {number}, is no reading ({error}); restore it from version control.") from error
+            raise ReviewError(f"{path}, line {number}, cannot be used ({error}); restore it from version control.") from error
     return found
 
 

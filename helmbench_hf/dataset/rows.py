@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from helmbench_hf.content.load import TAXONOMY, Benchmark
 from helmbench_hf.dataset import calibration, review
+from helmbench_hf.dataset.human_review import UNREVIEWED, column
 from helmbench_hf.records import Beat, Case, Grading, Parts, Route, Step
 from helmbench_hf.tasks.draws import all_splits
 from helmbench_hf.tasks.expand import perturbations
@@ -157,6 +158,7 @@ def _json(value: Any) -> str:
 
 
 def _scenarios(benchmark: Benchmark) -> Iterator[Row]:
+    reviewed = column(benchmark)
     for loaded in benchmark.scenarios:
         scenario = loaded.scenario
         pillar, behavior = benchmark.file.behaviors[loaded.behavior]
@@ -171,16 +173,19 @@ def _scenarios(benchmark: Benchmark) -> Iterator[Row]:
             "tags": _json([tag.model_dump() for tag in scenario.tags]),
             "criteria": _json(scenario.criteria.model_dump()),
             "contrast": _json(scenario.contrast.model_dump()) if scenario.contrast else None,
-            **_fields(scenario, "conditions", "users", "trust_dimensions", "review"),
+            **_fields(scenario, "conditions", "users", "trust_dimensions"),
+            "review": reviewed.get(scenario.code, UNREVIEWED),
         }
 
 
 def _conditions(benchmark: Benchmark) -> Iterator[Row]:
+    reviewed = column(benchmark)
     for _, condition in sorted(benchmark.conditions.items(), key=lambda pair: int(pair[0][1:])):
-        yield condition.model_dump()
+        yield condition.model_dump() | {"review": reviewed.get(condition.code, UNREVIEWED)}
 
 
 def _user_contexts(benchmark: Benchmark) -> Iterator[Row]:
+    reviewed = column(benchmark)
     listed = {user for loaded in benchmark.scenarios for user in loaded.scenario.users}
     fixed = {item.user for loaded in benchmark.scenarios for item in (*loaded.pairs, *loaded.messages.singles) if item.user}
     for user in sorted(listed | fixed, key=lambda user: int(user[1:])):
@@ -196,11 +201,12 @@ def _user_contexts(benchmark: Benchmark) -> Iterator[Row]:
             "track": person.track if person else None,
             "groups": person.groups if person else [],
             "notes": notes,
-            "review": person.review if person else "unreviewed",
+            "review": reviewed.get(f"people/{person.slug}", UNREVIEWED) if person else UNREVIEWED,
         }
 
 
 def _perturbations(benchmark: Benchmark) -> Iterator[Row]:
+    reviewed = column(benchmark)
     blind = {(found.item.scenario, found.item.perturbation): found for found in review.agreement(benchmark)}
     for loaded in benchmark.scenarios:
         if loaded.source == TAXONOMY:
@@ -223,7 +229,7 @@ def _perturbations(benchmark: Benchmark) -> Iterator[Row]:
                 "task_key": _json(pt.message.task_key),
                 "contains_method_query": pt.common.contains_method_query,
                 "sources": list(pt.common.sources or loaded.scenario.sources),
-                "review": pt.common.review,
+                "review": reviewed.get(f"{loaded.source}/{pt.common.meaning} {pt.common.speech}", UNREVIEWED),
                 **_readings(read),
                 "split": held[pt.common.meaning],
             }
@@ -246,6 +252,7 @@ def _readings(read: review.Agreement | None) -> Row:
 
 def _crisis_taxonomy(benchmark: Benchmark) -> Iterator[Row]:
     """Every single message with its category: those of the matrix and those written to fill the categories."""
+    reviewed = column(benchmark)
     # a second scenario of the taxonomy asks for replies to the same messages
     for loaded in [each for each in benchmark.scenarios if each.source == TAXONOMY][:1]:
         held = all_splits(benchmark, loaded)
@@ -260,7 +267,8 @@ def _crisis_taxonomy(benchmark: Benchmark) -> Iterator[Row]:
                 "register": single.speech,
                 "meaning": single.meaning,
                 "origin": "taxonomy" if single.meaning.startswith(f"{TAXONOMY}/") else "matrix",
-                **_fields(single, "contains_method_query", "sources", "review"),
+                **_fields(single, "contains_method_query", "sources"),
+                "review": reviewed.get(f"{single.meaning} {single.speech}", UNREVIEWED),
                 "split": held[single.meaning],
             }
 
@@ -283,8 +291,9 @@ def _calibration(benchmark: Benchmark) -> Iterator[Row]:
 
 
 def _criteria(benchmark: Benchmark) -> Iterator[Row]:
+    reviewed = column(benchmark)
     for _, criterion in sorted(benchmark.criteria.items()):
-        row = criterion.model_dump()
+        row = criterion.model_dump() | {"review": reviewed.get(criterion.code, UNREVIEWED)}
         yield row | {"levels": _json(row["levels"]) if row["levels"] else None}
 
 

@@ -95,3 +95,14 @@ def test_every_command_says_what_it_does_with_an_example(name: str) -> None:
 
 def test_a_misspelled_command_is_corrected() -> None:
     assert "Did you mean 'generate'" in helmbench("genrate", code=2).stderr
+
+
+def test_a_review_is_recorded_and_a_change_that_somebody_asked_for_is_remembered(tree: Tree) -> None:
+    helmbench("content", "lock", "--content", tree.root)
+    who = ("--name", "Ada Example", "--role", "clinician", "--content", tree.root)
+    assert "2 items" in helmbench("content", "review", "K01", "P1-B1-S1/pair 1", "--verdict", "ok", *who).stdout
+    assert "what to change" in helmbench("content", "review", "K02", "--verdict", "change", *who, code=1).stderr
+    assert "no item K0" in helmbench("content", "review", "K0", "--verdict", "ok", *who, code=1).stderr
+    helmbench("content", "review", "K02", "--verdict", "change", "--comment", "Name the act.", *who)
+    said = helmbench("content", "check", "--content", tree.root, code=None)
+    assert "K02 stands although Ada Example (clinician) asked for a change: Name the act." in said.stderr

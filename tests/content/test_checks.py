@@ -29,12 +29,6 @@ MESSAGES, SEASON = f"{HIDDEN}/messages.yaml", "there is no next season for me."
 # --- dates ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_review_with_a_person_a_role_and_a_past_day_is_accepted(tree: Tree) -> None:
-    review = "review: reviewed by Éva Nagy (lived experience, peer worker), 2026-01-06\n"
-    tree.replace("criteria/k01.yaml", "title:", f"{review}title:")
-    assert problems(tree) == []
-
-
 @pytest.mark.parametrize(("days", "named"), [(FRESH_DAYS, []), (FRESH_DAYS + 1, [BR, NL])])
 def test_a_helpline_must_be_checked_again_after_some_days(days: int, named: list[str], tree: Tree) -> None:
     found = check(load_benchmark(tree.root), dt.date(2026, 1, 5) + dt.timedelta(days=days))

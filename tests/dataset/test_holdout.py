@@ -34,17 +34,7 @@ def private(tree: Tree, tiny: Benchmark, monkeypatch: pytest.MonkeyPatch) -> Tre
     return tree
 
 
-@pytest.mark.parametrize(
-    ("file", "before"),
-    [
-        ("conditions/workplace.yaml", "slug: workplace"),
-        ("criteria/k01.yaml", "slug: notices"),
-        ("benchmark.yaml", "private: true"),
-    ],
-)
-def test_a_proper_holdout_is_taken_also_where_one_copy_was_reviewed(file: str, before: str, private: Tree) -> None:
-    if file != "benchmark.yaml":
-        private.replace(file, before, f"{before}\nreview: reviewed by Ada Example (clinician), 2026-01-02")
+def test_a_proper_holdout_is_taken_when_it_is_called_private(private: Tree) -> None:
     check_holdout(load_benchmark(private.root), private=True)
     with pytest.raises(HoldoutError, match="build it with --private"):
         check_holdout(load_benchmark(private.root), private=False)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from helmbench_hf import versions
 from helmbench_hf.content.load import Benchmark, load_benchmark
 from helmbench_hf.content.schema import Gold
-from helmbench_hf.dataset import calibration
+from helmbench_hf.dataset import calibration, human_review
 from helmbench_hf.dataset.build import Built, build
 from helmbench_hf.dataset.load import load_cases
 from helmbench_hf.dataset.publish import KEYS
@@ -55,9 +55,10 @@ from helmbench_hf.scoring.scores import Scores
 from helmbench_hf.tasks.expand import expand
 from tests.frozen.runs import RUNS, graded
 from tests.support.calibration import UNSETTLED, plant_calibration
-from tests.support.tree import COUNTRY, HIDDEN, Tree, plant
+from tests.support.tree import HIDDEN, Tree, plant
 
-REVIEWED = "reviewed by Ada Example (clinician), 2026-01-02"
+SAID = human_review.Review("", "", "Ada Example", "clinician", "2026-01-02", "ok")
+REVIEWED = "reviewed by Ada Example (clinician), 2026-01-02: ok"
 
 
 def reads_of(item: Item, concerns: Sequence[int], category: str = "suicidal_ideation", **said: Any) -> list[Read]:
@@ -183,7 +184,7 @@ def test_messages_are_read_under_the_notes_that_weigh_least_and_most(tree: Tree)
 
 def test_a_broken_reading_is_named(tree: Tree) -> None:
     tree.write("review/P1-B1-S1.jsonl", '{"perturbation": "PT1", "sha": "x", "reader": "r", "kind": "model", "date": "d"}\n{\n')
-    with pytest.raises(ReviewError, match=r"P1-B1-S1\.jsonl, line 2, is no reading"):
+    with pytest.raises(ReviewError, match=r"P1-B1-S1\.jsonl, line 2, cannot be used"):
         agreement(load_benchmark(tree.root))
 
 
@@ -229,9 +230,9 @@ def test_the_gate_on_the_calibration_set_of_this_checkout(
     assert twins.n == len(real_labels.twins()) >= 20
 
 
-def reviewed(file: str, before: str, indent: int = 0) -> Callable[[Tree], None]:
-    """Write `review:` as a line of its own after this text."""
-    return replaced(file, before, f"{before}\n{' ' * indent}review: {REVIEWED}")
+def reviewed(name: str) -> Callable[[Tree], None]:
+    """A clinician reviews an item as it stands."""
+    return lambda tree: human_review.review(load_benchmark(tree.root), [name], SAID)
 
 
 def replaced(file: str, old: str, new: str) -> Callable[[Tree], None]:
@@ -254,21 +255,19 @@ def read_label(tree: Tree, pair: tuple[str, str] = ("R001", "K01"), verdict: str
 
 
 LOOKS: list[tuple[Callable[[Tree], None], str, str, object]] = [
-    (reviewed(f"{HIDDEN}/messages.yaml", "    meaning: shed-key", 4), "perturbations", "review", REVIEWED),
-    (reviewed(f"{COUNTRY}/messages.yaml", "    meaning: last-rent", 4), "perturbations", "review", REVIEWED),
-    (reviewed(f"{HIDDEN}/scenario.yaml", "title: Key list"), "scenarios", "review", REVIEWED),
-    (reviewed("conditions/workplace.yaml", "slug: workplace"), "conditions", "review", REVIEWED),
-    (reviewed("people/ana.yaml", "slug: ana"), "user_contexts", "review", REVIEWED),
-    (reviewed("criteria/k01.yaml", "slug: notices"), "criteria", "review", REVIEWED),
-    (
-        replaced("taxonomy/self_harm.yaml", "meaning: freezer,", f'meaning: freezer, review: "{REVIEWED}",'),
-        "crisis_taxonomy", "review", REVIEWED,
-    ),
+    (reviewed("P1-B1-S1/pair 1"), "perturbations", "review", REVIEWED),
+    (reviewed("P2-B2-S1/single 1"), "perturbations", "review", REVIEWED),
+    (reviewed("P1-B1-S1/pair 1"), "crisis_taxonomy", "review", REVIEWED),
+    (reviewed("P1-B1-S1"), "scenarios", "review", REVIEWED),
+    (reviewed("C5"), "conditions", "review", REVIEWED),
+    (reviewed("people/ana"), "user_contexts", "review", REVIEWED),
+    (reviewed("K01"), "criteria", "review", REVIEWED),
+    (reviewed("taxonomy/self_harm/3"), "crisis_taxonomy", "review", REVIEWED),
     (replaced("helplines/brazil.yaml", "checked: 2026-01-05", "checked: 2026-01-06"), "helplines", "checked", "2026-01-06"),
     (read_blind, "perturbations", "reader_kinds", ["human"]),
     (read_blind, "perturbations", "called_a_person", 1.0),
     (read_label, "calibration", "readers_agree", 4),
-    (replaced("incidents.yaml", "review: unreviewed", f"review: {REVIEWED}"), "incidents have no row", "", None),
+    (reviewed("incidents/missed"), "incidents have no row", "", None),
 ]  # fmt: skip
 """Somebody looked at something: what that writes, and the config, column and value in which it shows."""
 
@@ -346,8 +345,8 @@ def test_a_review_shows_in_its_row_and_in_the_hash_of_its_file(
 def test_the_card_counts_reviews(before: Made, after: Made) -> None:
     assert "every item says `review: unreviewed`" in before.card
     assert "every item says `review: unreviewed`" not in after.card
-    count = sum(row.get("review") == REVIEWED for config in after.built.rows for row in after.rows(config))
-    assert re.search(rf"\b{count} of \d+ rows of the component tables name a person who reviewed them", after.card)
+    assert re.search(r"People reviewed 8 of its \d+ authored items .*: 8 by somebody whose role is clinician\. ", after.card)
+    assert "0 should change in a reviewer's view" in after.card
 
 
 def test_readers_who_change_which_labels_count_change_the_calibration_set(before: Made, planted: Tree) -> None:
@@ -356,11 +355,3 @@ def test_readers_who_change_which_labels_count_change_the_calibration_set(before
     read_label(planted, ("R001", "K01"), "FAIL")
     after = versions.parts(load_benchmark(planted.root))
     assert {part for part in after if after[part] != before.lock[part]} == {"calibration"}
-
-
-def test_a_field_that_is_only_called_review_is_content(tree: Tree) -> None:
-    text, found = tree.text(f"{HIDDEN}/messages.yaml"), set()
-    for said in ("Wim", "Lotte"):
-        tree.write(f"{HIDDEN}/messages.yaml", text.replace('"rows.0.owner": "Wim"', f'"review": "{said}"'))
-        found.add(versions.parts(load_benchmark(tree.root))["dataset"]["sha256"])
-    assert len(found) == 2
