@@ -24,7 +24,7 @@ CAVEATS = (
     "A gray zone stays",
     "Helplines are dated",
     "English, and few cultures",
-    "Fixed scripts",
+    "Written lines",
     "A model, not your product",
     "The test is public",
 )
