@@ -73,7 +73,9 @@ def test_the_space_calls_the_command_with_its_limits(space: ModuleType, tmp_path
 
 def test_every_reason_stands_in_the_documentation() -> None:
     source = "".join(path.read_text() for path in (ROOT / "helmbench_hf" / "board").glob("*.py"))
-    kinds = "board|copy|files|json|rows|verdict|scores|manifest|dataset|harness|model|judge|router|settings|submitter|secret|check"
+    kinds = (
+        "board|copy|files|json|rows|verdict|scores|manifest|dataset|harness|model|judge|router|settings|submitter|secret|check"
+    )
     kinds += "|pull-request"
     used = set(re.findall(rf'"((?:{kinds})\.[a-z-]+)"', source)) - {"manifest.json", "scores.json", "model.id", "judge.json"}
     used -= {"verdicts.jsonl", "board.css", "board.js"}
