@@ -111,6 +111,7 @@ def test_what_cannot_be_evaluated_is_said(few: Any, tmp_path: Path) -> None:
         evaluate(good, dataclasses.replace(few, cases=()), run=tmp_path)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_model_and_a_judge_by_name_run_in_children_of_their_own(
     few: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,7 @@ from tests.support.commands import helmbench
 from tests.support.tree import Tree
 
 
+@pytest.mark.slow
 def test_check_is_clean_on_the_real_tree(real_day: dt.date) -> None:
     result = helmbench("content", "check", "--today", real_day)
     assert result.stdout.startswith("clean")

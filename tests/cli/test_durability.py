@@ -57,6 +57,7 @@ def appeared(sign: Path) -> None:
     until(sign.exists, f"{sign.name} is told")
 
 
+@pytest.mark.slow
 def test_generate_and_grade_are_stopped_and_resume(model: str, start: Start, tmp_path: Path) -> None:
     run = tmp_path / "run"
     generate = ("generate", "--run", run, "--model", model, "--only", "P1-B5,P2")

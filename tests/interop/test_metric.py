@@ -41,6 +41,7 @@ def test_figures_are_those_of_our_graders(metric: Any) -> None:
     assert metric.compute(design="smoke")["usable_n"] == 1
 
 
+@pytest.mark.slow
 def test_the_same_folder_is_read_as_a_space_of_the_hub(tmp_path: Path) -> None:
     code = next(iter(single_turn_cases("smoke")))
     asked = f"predictions=['no JSON'], references=[{code!r}], design='smoke'"
