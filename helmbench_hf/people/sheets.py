@@ -81,10 +81,10 @@ def write_sheets(
     if purpose == "realism" and not real:
         raise ReviewError("A sheet for realism needs real messages beside ours: name their folder with --controls.")
     controls = _like(found, real, dice) if purpose == "realism" else []
-    paths, key = [], dict[str, Any]()
+    paths, key, left = [], dict[str, Any](), len(found)
     for number, chosen in enumerate(_apart(found, dice, sheets), 1):
-        drawn = controls[: len(chosen)]
-        controls = controls[len(chosen) :]
+        drawn = [controls.pop() for _ in range(round(len(chosen) / left * len(controls)))]
+        left -= len(chosen)
         entries = [*((item, None) for item in chosen), *((None, control) for control in drawn)]
         dice.shuffle(entries)
         numbered = dict(enumerate(entries, len(key) + 1))

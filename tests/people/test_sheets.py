@@ -70,6 +70,13 @@ def test_half_of_a_sheet_on_realism_is_real_and_of_like_length(found: list[Item]
     assert max(abs(a - b) for a, b in zip(lengths, ours, strict=True)) <= 12
 
 
+def test_scarce_real_messages_are_shared_by_all_sheets(found: list[Item], tmp_path: Path) -> None:
+    write_sheets(found, "realism", tmp_path, seed=1, sheets=2, real=REAL[:4])
+    key = json.loads((tmp_path / KEY).read_text())["items"]
+    counts = [sum("control" in key[str(entry["item"])] for entry in sheet["items"]) for sheet in sheets_in(tmp_path)]
+    assert counts == [2, 2]
+
+
 def test_a_sheet_tells_no_label(found: list[Item], tmp_path: Path) -> None:
     write_sheets(found, "gold", tmp_path, seed=1, sheets=2)
     for sheet in sheets_in(tmp_path):
