@@ -94,6 +94,10 @@ def ask_for(cases: CaseSet, run: Path, spec: EngineSpec, settings: Settings) -> 
     )
 
 
+WORDED_DESIGN = " with worded lines"
+"""Behind the name of the design in the scores of such a run, so that nothing compares it with authored lines."""
+
+
 def write_scores(run: Path, checks: Sequence[Path] = (), panel: str = "first") -> Graded:
     """Derive every verdict from the journals, score them, write `verdicts.jsonl` and `scores.json`.
 
@@ -112,7 +116,7 @@ def write_scores(run: Path, checks: Sequence[Path] = (), panel: str = "first") -
         found,
         benchmark=default_benchmark(),
         draws=manifest.settings.draws,
-        design=manifest.dataset.design,
+        design=f"{manifest.dataset.design}{WORDED_DESIGN if manifest.user else ''}",
         content_sha256=manifest.dataset.content_sha256,
         panel=panel,
     )

@@ -115,13 +115,15 @@ def replay(
             if completion.status in ENDED:
                 over.add((each.case.code, each.draw))
             elif (doubt := talks.doubt(each, completion)) is not None:
-                found.sorts.setdefault(doubt[0], Asked(f"{each.name}{ACT}", SORT_TOKENS, messages_sha(doubt[1].messages)))
+                found.sorts.setdefault(doubt.key, Asked(doubt.name, SORT_TOKENS, messages_sha(doubt.messages)))
     found.answers |= dict(talks.labels())
     for case in cases:
         for draw in range(settings.draws):
             if (case.code, draw) not in over:
                 spoken = as_said(case, found.answers, draw)
-                found.missing += [] if ended(spoken) else [f"{turn_name(case.code, len(spoken.turns), draw)}{ACT}"]
+                found.missing += (
+                    [] if ended(case, found.answers, draw) else [f"{turn_name(case.code, len(spoken.turns), draw)}{ACT}"]
+                )
                 names = (turn_name(case.code, number, draw) for number in range(1, len(spoken.turns) + 1))
                 found.missing += [name for name in names if name not in found.answers]
     found.verdicts += by_code(cases, found.answers, Registry.build(benchmark.countries), settings.draws)

@@ -116,6 +116,11 @@ def _check_complete(manifest: Mapping[str, Any], folder: RunFolder) -> None:
             f"{folder.root} does not record what its keys rest on: its answers are a policy's, a person's, or were made by an "
             "earlier helmbench. Only a model's run can be submitted; make one with `helmbench generate`."
         )
+    if manifest.get("user"):
+        raise RunError(
+            f"In {folder.root} a model worded the person's lines. That is an experiment, and no board takes it; run again "
+            "without --user-model."
+        )
     if manifest["dataset"].get("private"):
         raise RunError(f"{folder.root} answers a private holdout, and its answers would give that away; it is never submitted")
     selection = manifest.get("selection", {})

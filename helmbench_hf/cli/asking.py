@@ -19,7 +19,7 @@ from helmbench_hf.judging.judge import JudgeSpec
 from helmbench_hf.models.demo_model import demo_model_path
 from helmbench_hf.models.engine import EngineError, EngineSpec, split_model
 from helmbench_hf.models.presets import MARK, fill_judge, fill_model, load_presets
-from helmbench_hf.models.two import Memory
+from helmbench_hf.models.roles import Memory
 from helmbench_hf.runs.generate import Ask
 from helmbench_hf.runs.turns import Settings
 
@@ -78,11 +78,17 @@ class AskOptions:
             "judge if none is named.",
         ),
     ] = None
+    user_model: Annotated[
+        str | None,
+        typer.Option(
+            "--user-model",
+            help="Experimental: a model that words the person's lines in those conversations, along the authored paths, written "
+            "as for --judge. Such a run is reported apart, and no board takes it.",
+        ),
+    ] = None
     memory: Annotated[
         Memory,
-        typer.Option(
-            "--memory", help="both: model and router stay loaded. waves: they take turns, for a GPU that does not hold both."
-        ),
+        typer.Option("--memory", help="both: all models stay loaded. waves: they take turns, for a GPU that does not hold them."),
     ] = "both"
 
 
@@ -127,10 +133,13 @@ def ask_of(run: Path, options: AskOptions, reuse: str = "missing") -> Ask:
         fail(f"a sampling setting does not exist ({error}); see Settings in helmbench_hf/runs/turns.py")
     except ValueError as error:
         fail(error)
-    router = judge_spec(options.router).engine_spec() if options.router else None
+    router, user = (judge_spec(text).engine_spec() if text else None for text in (options.router, options.user_model))
+    if user and not router:
+        fail("a user model words lines along the router's paths: name a router too (--router MODEL)")
     return Ask(
         run=str(run),
         router=router,
+        user=user,
         memory=options.memory,
         engine=engine,
         settings=settings,

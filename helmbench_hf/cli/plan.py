@@ -13,6 +13,7 @@ from helmbench_hf.cli.progress import seconds
 from helmbench_hf.cli.shared import Json, put
 from helmbench_hf.runs.generate import prepare
 from helmbench_hf.runs.plan import run_figures
+from helmbench_hf.runs.worded import TRIES
 
 CACHE_BLOCK = 16
 """Tokens of a block of the prefix cache on a GPU."""
@@ -57,6 +58,10 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"answers    {found['answers']}{times}; judge calls at most {found['judge calls per judge, at most']} per judge"
     if found["conversations that answer back"]:
         yield _router_line(found)
+        if found["user model"]:
+            most = 2 * TRIES * found["router calls, at most"]
+            words = "words the person's lines (experimental)"
+            yield f"user       {found['user model']} {words}, at most {most} calls with their checks"
     yield from _token_lines(found)
     yield f"disk       at most {found['disk at most, bytes'] / 1e6:.1f} MB"
     yield from (f"warning    {text}".rstrip() for text in _warnings(found))
@@ -67,7 +72,7 @@ def _router_line(found: dict[str, Any]) -> str:
     talks, calls = found["conversations that answer back"], found["router calls, at most"]
     if not found["router"]:
         return f"router     none: {talks} conversations that answer back end after their first turn (--router MODEL)"
-    how = {"both": "both models stay loaded", "waves": "the two models take turns in memory"}[found["memory"]]
+    how = {"both": "all models stay loaded", "waves": "the models take turns in memory"}[found["memory"]]
     return f"router     {found['router']}, at most {calls} calls for {talks} conversations; {how}"
 
 

@@ -24,6 +24,7 @@ from helmbench_hf.report.policies import policy_rows
 from helmbench_hf.report.terminal import summary
 from helmbench_hf.report.text import plain
 from helmbench_hf.report.transcripts import transcripts
+from helmbench_hf.runs.completions import worded_lines
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.scoring.compare import Comparison, Difference
 from helmbench_hf.scoring.compare import compare as compare_runs
@@ -72,6 +73,7 @@ def report(run: ExistingRun, check: Checks = None, panel: Panel = "first") -> No
     page = ReportInput(
         awareness=read_awareness(run),
         router=read_router_check(run),
+        worded=worded_lines(folder, graded.cases),
         scores=read_scores(folder.scores),
         manifest={**folder.manifest().to_json(), "judges": graded.judge_rows},
         transcripts=transcripts(graded.cases, graded.completions, graded.verdicts, benchmark),

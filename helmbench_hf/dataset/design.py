@@ -7,7 +7,7 @@ beside it (condition, user) is drawn by seed, balanced over severity, register, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from helmbench_hf.content.load import TAXONOMY, Benchmark, Loaded
 from helmbench_hf.content.schema import Pair
@@ -15,6 +15,7 @@ from helmbench_hf.records import Case
 from helmbench_hf.tasks.draws import Unit, balanced, units
 from helmbench_hf.tasks.expand import (
     case_severity,
+    expand,
     expand_long,
     expand_taxonomy,
     first_condition,
@@ -34,14 +35,25 @@ SMOKE_REACTIVE = ("P1-B7-S4", "P2-B5-S4")
 
 def designs(benchmark: Benchmark, cases: Sequence[Case]) -> dict[str, list[Case]]:
     """The cases of `smoke`, `core`, `full` (which is `cases`), of the crisis taxonomy, and those behind a long chat."""
-    by_code = {case.code: case for case in cases}
-    return {
-        "smoke": [by_code[code] for code in smoke(benchmark)],
-        "core": [by_code[code] for code in core(benchmark)],
-        "full": list(cases),
-        "taxonomy": expand_taxonomy(benchmark),
-        "long": expand_long(benchmark),
-    }
+    return {name: _of(benchmark, name, cases) for name in ("smoke", "core", "full", *BESIDE)}
+
+
+def design_cases(benchmark: Benchmark, design: str) -> list[Case]:
+    """The cases of one design, without the work that only the others take."""
+    return _of(benchmark, design, () if design in BESIDE else expand(benchmark))
+
+
+def _of(benchmark: Benchmark, design: str, full: Sequence[Case]) -> list[Case]:
+    if design in BESIDE:
+        return BESIDE[design](benchmark)
+    if design == "full":
+        return list(full)
+    by_code = {case.code: case for case in full}
+    return [by_code[code] for code in (smoke if design == "smoke" else core)(benchmark)]
+
+
+BESIDE: dict[str, Callable[[Benchmark], list[Case]]] = {"taxonomy": expand_taxonomy, "long": expand_long}
+"""Designs of their own, which are no part of `full`."""
 
 
 class Cells:

@@ -13,11 +13,10 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from helmbench_hf.content.load import default_benchmark
-from helmbench_hf.dataset.design import designs
+from helmbench_hf.dataset.design import design_cases
 from helmbench_hf.dataset.rows import CASE_CONFIGS, Row, canonical_line, case_of, content_sha256, design_rows
 from helmbench_hf.dataset.shards import Shard, groups, members
 from helmbench_hf.records import Case
-from helmbench_hf.tasks.expand import expand
 
 HUB = "hf://datasets/"
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
@@ -121,7 +120,7 @@ def load_cases(design: str = "core", source: str | None = None, revision: str | 
 
 def _embedded(design: str) -> CaseSet:
     benchmark = default_benchmark()
-    cases = _embedded_designs(benchmark.root)[design]
+    cases = _embedded_cases(benchmark.root, design)
     if not cases:
         raise DatasetError(f"this benchmark has no case of the design {design}")
     rows = design_rows(design, cases, benchmark)
@@ -131,9 +130,9 @@ def _embedded(design: str) -> CaseSet:
 
 
 @cache
-def _embedded_designs(root: Path) -> dict[str, list[Case]]:
-    """The designs of the embedded benchmark, expanded once per process: its files do not change."""
-    return designs(default_benchmark(), expand(default_benchmark()))
+def _embedded_cases(root: Path, design: str) -> list[Case]:
+    """A design of the embedded benchmark, expanded once per process: its files do not change."""
+    return design_cases(default_benchmark(), design)
 
 
 def _from_hub(design: str, repo: str, revision: str) -> CaseSet:

@@ -30,7 +30,7 @@ from helmbench_hf.records import Act, Completion, Route
 from helmbench_hf.runs.asking import ask_missing
 from helmbench_hf.runs.folder import RunError, RunFolder, write_json
 from helmbench_hf.runs.journal import run_lock
-from helmbench_hf.runs.router import Router, label_of, mode_of, question
+from helmbench_hf.runs.router import ACT, Router, label_of, mode_of, question
 from helmbench_hf.tasks.reactive import route_of, walk
 
 JOB = "helmbench_hf.judging.router_check:child"
@@ -133,7 +133,7 @@ def _questions(talks: Sequence[Talk], router: Router) -> Iterator[tuple[Talk, in
         said, seen = [each.said for each in talk.replies], [each.reply for each in talk.replies]
         for number in range(1, len(said) + 1):
             messages = question(said[:number], seen[: number - 1], seen[number - 1])
-            yield talk, number, router.request(f"{talk.code}/{number}", messages, talk.code)
+            yield talk, number, router.request(f"{talk.code}/{number}{ACT}", messages, talk.code)
 
 
 def found(name: str, talks: Sequence[Talk], router: Router, known: Mapping[str, Completion], benchmark: Benchmark) -> RouterCheck:

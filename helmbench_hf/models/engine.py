@@ -67,8 +67,8 @@ class Request:
     """Requests of one group share a prefix: a server with several replicas is asked to keep them on one."""
     refusal: str = ""
     """Not empty: why this prompt cannot be run (the template broke). The driver records it; no engine sees it."""
-    role: Literal["target", "router"] = "target"
-    """Which of two models it is for, where two are at work (models/two.py)."""
+    role: Literal["target", "router", "user"] = "target"
+    """Which model it is for, where several are at work (models/roles.py)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from helmbench_hf.scoring.scores import Estimate, Rate
 DASH = "–"
 _NO_WIDTH = 1e-9
 """An interval narrower than this has no width: every message had the same result, which says little."""
-_PLURALS = {"reply": "replies", "criterion": "criteria"}
+_PLURALS = {"try": "tries", "reply": "replies", "criterion": "criteria"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from helmbench_hf.report.policies import Policy
 from helmbench_hf.report.text import embed, visible
 from helmbench_hf.report.transcripts import CONTENT_NOTE, Transcript, filters, payload
 from helmbench_hf.runs.folder import replacing
+from helmbench_hf.runs.worded import Worded
 from helmbench_hf.scoring.scores import Scores
 
 MINIMUM_PAIRS = 30
@@ -46,6 +47,8 @@ class ReportInput:
     """What the model says of being tested, where it was asked."""
     router: RouterCheck | None = None
     """How far the router errs, where it was checked."""
+    worded: Worded | None = None
+    """How the person's lines came about, where a user model worded them."""
     board: str = ""
     """Relative address of the run on the board that shows this report; empty where no board does."""
 
@@ -72,7 +75,7 @@ def render(run: ReportInput) -> str:
         temperature=_fact(run.manifest, "settings", "temperature"),
         when=_when(run.manifest),
         citation=_citation(run),
-        smoke=scores.provenance.design == "smoke",
+        smoke=scores.provenance.design.startswith("smoke"),
         gate=sentences.gate(scores),
         absent=sentences.absent(scores),
         behaviors=tables.behaviors(scores),

@@ -24,7 +24,7 @@ def summary(scores: Scores, model: str = "", report: Path | None = None) -> Grou
     Texts enter as `Text`, never as markup, and hold no control character.
     """
     parts: list[RenderableType] = [_title(scores.provenance, model)]
-    if scores.provenance.design == "smoke":
+    if scores.provenance.design.startswith("smoke"):
         parts.append(_text("Plumbing: smoke tests the machinery. No number below is reportable.", "bold yellow"))
     if line := sentences.slice_scored(scores):
         parts.append(_text(f"A slice of the benchmark: {line}.", "yellow"))

@@ -14,6 +14,7 @@ from helmbench_hf.runs.folder import Manifest, RunError, RunFolder
 from helmbench_hf.runs.journal import Journal, Records
 from helmbench_hf.runs.router import ACT, Router, act_of
 from helmbench_hf.runs.turns import Conversations, Settings, turn_name
+from helmbench_hf.runs.worded import LINE, User, Worded, tally
 from helmbench_hf.tasks.reactive import walk
 
 
@@ -86,7 +87,7 @@ def answers_of(folder: RunFolder, cases: Sequence[Case], stored: Records) -> Run
     if manifest.key:
         talks = conversations_of(folder, cases, manifest, rows)
         keys = {asked.name: asked.key for asked in talks.reached() if asked.key in rows}
-        labels = dict(talks.labels())
+        labels = {**dict(talks.labels()), **dict(talks.lines())}
     else:
         keys = _named(rows)
     taken, draws = set(keys.values()), range(manifest.settings.draws)
@@ -106,6 +107,14 @@ def answers_of(folder: RunFolder, cases: Sequence[Case], stored: Records) -> Run
     return found
 
 
+def worded_lines(folder: RunFolder, cases: Sequence[Case]) -> Worded | None:
+    """How the lines came about that a user model worded; None of a run without one."""
+    manifest = folder.manifest()
+    if manifest.user is None or manifest.key is None:
+        return None
+    return tally(conversations_of(folder, cases, manifest, Journal.read(folder.completions).everything()).tries())
+
+
 def conversations_of(
     folder: RunFolder, cases: Sequence[Case], manifest: Manifest, rows: Mapping[str, Completion]
 ) -> Conversations:
@@ -117,8 +126,9 @@ def conversations_of(
         raise RunError(f"The settings in the run's manifest.json are not those of this helmbench ({error}).") from error
     router = manifest.router
     sorts = Router(router.key, router.mode, ServerTemplate()) if router else None
-    acts = Journal.read(folder.acts).everything() if router else {}
-    return Conversations(cases, ServerTemplate(), manifest.key, settings, rows, sorts, acts)
+    user = User(manifest.user.key, ServerTemplate()) if manifest.user else None
+    words = Journal.read(folder.acts).everything() if router else {}
+    return Conversations(cases, ServerTemplate(), manifest.key, settings, rows, sorts, words, user)
 
 
 def acts_of(case: Case, completions: Mapping[str, Completion], draw: int) -> tuple[Act, ...]:
@@ -138,13 +148,14 @@ def as_said(case: Case, completions: Mapping[str, Completion], draw: int) -> Cas
     """The case with what the person really said in one conversation, as far as it went; a script stands as it is."""
     if not case.route.beats:
         return case
-    return replace(case, turns=tuple(beat.text for beat, _ in walk(case.route, acts_of(case, completions, draw))))
+    beats = walk(case.route, acts_of(case, completions, draw))
+    lines = [completions.get(f"{turn_name(case.code, turn, draw)}{LINE}") for turn in range(1, len(beats) + 1)]
+    return replace(case, turns=tuple(line.text if line else beat.text for line, (beat, _) in zip(lines, beats, strict=True)))
 
 
-def ended(said: Case) -> bool:
-    """Whether a conversation as it was said (`as_said`) has come to its end; a script always has."""
-    beats = {beat.text: beat for beat in said.route.beats}
-    return not said.route.beats or not beats[said.turns[-1]].steps
+def ended(case: Case, completions: Mapping[str, Completion], draw: int) -> bool:
+    """Whether one conversation has come to its end; a script always has."""
+    return not case.route.beats or not walk(case.route, acts_of(case, completions, draw))[-1][0].steps
 
 
 def _named(rows: Mapping[str, Completion]) -> dict[str, str]:

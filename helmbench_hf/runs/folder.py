@@ -96,6 +96,14 @@ class RunRouter(Shape):
     model: dict[str, Any]
 
 
+class RunUser(Shape):
+    """The model that worded the person's lines: its engine and weights, and what the keys of its lines rest on."""
+
+    engine: str = ""
+    key: KeyContext
+    model: dict[str, Any]
+
+
 class Manifest(Shape):
     """`manifest.json`: what exactly ran."""
 
@@ -120,6 +128,8 @@ class Manifest(Shape):
     history: dict[str, Any] | None = None
     router: RunRouter | None = None
     """What sorted the replies of conversations that answer back; None where nothing did."""
+    user: RunUser | None = None
+    """What worded the person's lines in them; None where they stand as authored."""
 
 
 class JudgeFile(Shape):
@@ -153,7 +163,7 @@ class RunFolder:
 
     @property
     def acts(self) -> Path:
-        """Journal of the router's answers."""
+        """Journal of what the router said, and the user model where there is one."""
         return self.root / "acts"
 
     @property

@@ -17,7 +17,7 @@ from helmbench_hf.models.drive import Counting, Listener, drive
 from helmbench_hf.models.engine import Engine, EngineSpec, open_engine
 from helmbench_hf.models.identity import ModelInfo, model_info
 from helmbench_hf.models.reasoning import ReasoningState, reasoning_state
-from helmbench_hf.models.two import Memory, TwoModels, shared
+from helmbench_hf.models.roles import TARGET, Memory, Models, distinct, shared
 from helmbench_hf.records import Case, Completion
 from helmbench_hf.runs.folder import (
     FORMAT,
@@ -28,12 +28,14 @@ from helmbench_hf.runs.folder import (
     RunModel,
     RunRouter,
     RunSettings,
+    RunUser,
     Selection,
     write_json,
 )
 from helmbench_hf.runs.journal import Journal, run_lock
-from helmbench_hf.runs.router import ACT, Router, mode_of
-from helmbench_hf.runs.turns import Conversations, Settings
+from helmbench_hf.runs.router import Router, mode_of
+from helmbench_hf.runs.turns import Conversations, Settings, is_answer
+from helmbench_hf.runs.worded import User
 
 JOB = "helmbench_hf.runs.generate:child"
 REUSE = ("missing", "always", "never", "only")
@@ -66,8 +68,10 @@ class Ask:
     """What a preset filled in; the manifest keeps it."""
     router: EngineSpec | None = None
     """The model that sorts the replies of conversations that answer back; without one they end after their first turn."""
+    user: EngineSpec | None = None
+    """The model that words the person's lines in them; without one they stand as authored."""
     memory: Memory = "both"
-    """Whether target and router stay loaded together, or take turns."""
+    """Whether the models stay loaded together, or take turns."""
 
     def as_payload(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -77,8 +81,8 @@ class Ask:
     def of(payload: dict[str, Any]) -> Ask:
         """Read `as_payload` back."""
         engine, settings = EngineSpec(**payload["engine"]), Settings(**payload["settings"])
-        router = EngineSpec(**payload["router"]) if payload["router"] else None
-        return Ask(**{**payload, "engine": engine, "settings": settings, "router": router})
+        others = {role: EngineSpec(**payload[role]) if payload[role] else None for role in ("router", "user")}
+        return Ask(**{**payload, "engine": engine, "settings": settings, **others})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +93,18 @@ class Prepared:
     identity: DatasetIdentity
     model: ModelInfo
     router: ModelInfo | None = None
-    """None also where no conversation answers back."""
+    """None also where no conversation answers back; so is `user`."""
+    user: ModelInfo | None = None
 
     def conversations(
-        self, settings: Settings, stored: Mapping[str, Completion], acts: Mapping[str, Completion] | None = None
+        self, settings: Settings, stored: Mapping[str, Completion], words: Mapping[str, Completion] | None = None
     ) -> Conversations:
-        """The conversations of these cases, the stored answers and acts walked through."""
+        """The conversations of these cases, the stored answers and the words of router and user walked through."""
         model, sorts = self.model, None
         if (router := self.router) is not None:
             sorts = Router(router.context, mode_of(router.template, router.spec.kind), router.template)
-        return Conversations(self.cases, model.template, model.context, settings, stored, sorts, acts or {})
+        user = User(self.user.context, self.user.template) if self.user else None
+        return Conversations(self.cases, model.template, model.context, settings, stored, sorts, words or {}, user)
 
 
 def prepare(ask: Ask, model: ModelInfo | None = None) -> Prepared:
@@ -108,8 +114,9 @@ def prepare(ask: Ask, model: ModelInfo | None = None) -> Prepared:
     """
     loaded = load_cases(ask.design, ask.dataset, ask.revision)
     cases = select(loaded.cases, ask.only, ask.limit, ask.shard)
-    router = model_info(ask.router) if ask.router is not None and any(case.route.beats for case in cases) else None
-    return Prepared(cases, loaded.identity, model or model_info(ask.engine), router)
+    answering = any(case.route.beats for case in cases)
+    router, user = (model_info(spec) if spec is not None and answering else None for spec in (ask.router, ask.user))
+    return Prepared(cases, loaded.identity, model or model_info(ask.engine), router, user)
 
 
 def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
@@ -136,6 +143,8 @@ def manifest_of(ask: Ask, prepared: Prepared) -> Manifest:
             key=router.context,
             model=asdict(router.identity),
         )
+    if (user := prepared.user) is not None:
+        update["user"] = RunUser(engine=f"{user.spec.kind}:{user.spec.shown}", key=user.context, model=asdict(user.identity))
     return made.model_copy(update=update)
 
 
@@ -156,6 +165,7 @@ def _settled(run: Manifest) -> dict[str, Any]:
         "setting of the chat template": run.chat.get("template_kwargs"),
         "engine": run.engine_label,
         "router": run.router and (run.router.key, run.router.mode),
+        "user model": run.user and run.user.key,
     }
 
 
@@ -207,13 +217,13 @@ def _generate(
     folder.write_manifest(manifest)
     if ask.reuse == "never":
         _begin_restart(folder, reporter)
-    stored, acts = Journal.read(folder.completions), Journal.read(folder.acts)
-    for read in (stored, acts):
+    stored, words = Journal.read(folder.completions), Journal.read(folder.acts)
+    for read in (stored, words):
         if read.passed.places:
             reporter.emit({"event": "note", "message": str(read.passed)})
     if prepared.router is None and (waiting := sum(bool(case.route.beats) for case in prepared.cases)):
         reporter.emit({"event": "note", "message": f"{waiting} conversations answer back; {NO_ROUTER}"})
-    talks = prepared.conversations(ask.settings, stored.everything() if ask.reuse == "always" else stored, acts)
+    talks = prepared.conversations(ask.settings, stored.everything() if ask.reuse == "always" else stored, words)
     work = [] if ask.reuse == "only" else talks.missing()
     reporter.emit({"event": "planned", "turns": talks.planned_turns, "stored": len(stored), "open": len(work)})
     if not work:
@@ -223,13 +233,13 @@ def _generate(
         return
     with ExitStack() as journals:  # before the weights: a folder may be read-only
         journal = journals.enter_context(Journal.open(folder.completions, "generate"))
-        sorted_ = journals.enter_context(Journal.open(folder.acts, "router")) if prepared.router else journal
+        spoken = journals.enter_context(Journal.open(folder.acts, "router")) if prepared.router else journal
         engine = _open(ask, folder, prepared, opened, reporter)
         counter = Counting(reporter, talks.planned_turns, len(stored))
 
         def save(completion: Completion) -> None:
-            if completion.request.endswith(ACT):
-                sorted_.append(completion)
+            if not is_answer(completion.request):
+                spoken.append(completion)
                 return
             journal.append(completion)
             counter.count(completion)
@@ -242,7 +252,7 @@ def _generate(
 
 
 def _open(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[[EngineSpec], Engine], reporter: Listener) -> Engine:
-    """Open the engine, with the router's where there is one, and record what it is.
+    """Open the engine, with those of router and user where there are any, and record what it is.
 
     Raises `RunError` where its server now offers another model under that name.
     """
@@ -250,8 +260,11 @@ def _open(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[[Eng
     if prepared.router is None:
         engine = opened(ask.engine)
     else:
-        target, router = shared(ask.engine, prepared.router.spec, ask.memory)
-        engine = TwoModels(opened(target), opened(router), ask.memory)
+        others = {"router": prepared.router, "user": prepared.user}
+        specs = shared({TARGET: ask.engine, **{role: info.spec for role, info in others.items() if info}}, ask.memory)
+        loaded = [(spec, opened(spec)) for spec in distinct(list(specs.values()))]
+        engines = {role: next(engine for held, engine in loaded if held == spec) for role, spec in specs.items()}
+        engine = Models(engines, ask.memory)
     described = engine.describe()
     if not described.continues(manifest.engine or {}):
         raise RunError(

@@ -236,4 +236,4 @@ def _is_open(case: Case, draw: int, found: Mapping[str, Completion]) -> bool:
             return True
         if completion.status in ("refused", "withheld"):
             return False
-    return not ended(said)
+    return not ended(case, found, draw)

@@ -77,6 +77,7 @@ def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second
         "conversations that answer back": sum(bool(case.route.beats) for case in prepared.cases),
         "router calls, at most": sum(case.most_turns - 1 for case in prepared.cases if case.route.beats) * settings.draws,
         "router": prepared.router and prepared.router.spec.shown,
+        "user model": prepared.user and prepared.user.spec.shown,
         "memory": ask.memory,
         **plan,
         **(dict.fromkeys(COUNTED_BY_SERVER) if template.facts.by_server else {}),

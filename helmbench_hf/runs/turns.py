@@ -10,16 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from helmbench_hf.dataset.shards import prefix_group
 from helmbench_hf.models.chat import Chat, ChatError
 from helmbench_hf.models.engine import Message, Request, Sampling
 from helmbench_hf.models.keys import KeyContext, request_key
 from helmbench_hf.records import Act, Case, Completion
-from helmbench_hf.runs.router import ACT, Router, act_of, question
+from helmbench_hf.runs.router import ACT, OF_ACTS, Choices, Router, act_of, chosen, question
+from helmbench_hf.runs.worded import FIT, LINE, OF_FIT, TRIES, Outcome, User, check, draft, formed
 from helmbench_hf.tasks.kinds import read_answer
-from helmbench_hf.tasks.reactive import walk
+from helmbench_hf.tasks.reactive import texts_after, walk
 
 KINDS = {bool: "true or false", int: "a whole number", float: "a number"}
 """Of a setting, for people."""
@@ -76,6 +77,11 @@ def turn_name(code: str, turn: int, draw: int) -> str:
     return f"{code}/t{turn}/d{draw}"
 
 
+def is_answer(request: str) -> bool:
+    """Whether a request's name is that of a turn, and not of what router or user model say about it."""
+    return request.rpartition("/")[2].startswith("d")
+
+
 def before(case: Case) -> tuple[Message, ...]:
     """What stands before a case's first message: the system prompt, and an ordinary chat where the case has one."""
     system = (Message("system", case.system),) if case.system else ()
@@ -114,12 +120,18 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A reply that the router has to sort before the conversation goes on."""
+    """What another model has to say before a conversation goes on after a reply: the router, or the user model."""
 
     asked: Asked
     completion: Completion
+    key: str
+    name: str
+    """Of the request: the turn, and `ACT`, `LINE` or `FIT`."""
     messages: tuple[Message, ...]
-    """What the router is asked."""
+    """What is asked."""
+    choices: Choices | None = OF_ACTS
+    """None: a line is asked for, of the user model."""
+    attempt: int = 0
 
 
 Turn = TypeVar("Turn", Asked, Asked | Doubt)
@@ -136,16 +148,19 @@ class Conversations:
         settings: Settings,
         stored: Mapping[str, Completion],
         router: Router | None = None,
-        acts: Mapping[str, Completion] = MappingProxyType({}),
+        words: Mapping[str, Completion] = MappingProxyType({}),
+        user: User | None = None,
     ) -> None:
-        """`stored`: the answers that exist, by key; their turns are not asked for again. `acts`: the same of the router's.
+        """`stored`: the answers that exist, by key; their turns are not asked for again. `words`: the same of router and user.
 
-        Without a router a conversation that answers back ends after its first turn.
+        Without a router a conversation that answers back ends after its first turn. Without a user model the person's lines
+        stand as authored.
         """
         self._cases, self._template, self._context, self._settings = cases, template, context, settings
-        self._stored, self._router, self._acts = stored, router, acts
+        self._stored, self._router, self._words, self._user = stored, router, words, user
         self._asked: dict[str, Asked] = {}  # those that another may follow, by name: conversations can share keys
         self._doubts: dict[str, Doubt] = {}
+        self._new: dict[str, Completion] = {}  # what router and user have said since, by key
 
     @cached_property
     def planned_turns(self) -> int:
@@ -183,20 +198,37 @@ class Conversations:
             if asked.reactive and completion is not None and (label := self._label(asked, completion)[1]) is not None:
                 yield f"{asked.name}{ACT}", label
 
-    def doubt(self, asked: Asked, completion: Completion) -> tuple[str, Doubt] | None:
-        """The router's question about a reply and its key, answered or not; None where nobody needs to be asked."""
+    def lines(self) -> Iterator[tuple[str, Completion]]:
+        """What the person said where it is not what was authored, by the name of the turn and `LINE`."""
+        for asked in self.reached():
+            said = asked.messages[-1].content
+            if asked.reactive and said != walk(asked.case.route, asked.acts)[-1][0].text:
+                yield f"{asked.name}{LINE}", Completion(asked.key, f"{asked.name}{LINE}", "ok", said)
+
+    def tries(self) -> Iterator[list[Outcome]]:
+        """What came of each try at each line that a user model worded; nothing for a line that is still open."""
+        for asked in self.reached() if self._user else ():
+            completion = self._stored.get(asked.key)
+            after = None if completion is None else self._next(asked, completion)
+            if completion is not None and isinstance(after, Asked) and after.acts:
+                yield [tried for tried, _ in self._tried(asked, completion, after.acts) if not isinstance(tried, Doubt)]
+
+    def doubt(self, asked: Asked, completion: Completion) -> Doubt | None:
+        """The router's question about a reply, answered or not; None where nobody needs to be asked."""
         if self._router is None or asked.last or not asked.reactive or act_of(asked.case, completion, None) is not None:
             return None
-        messages = self._label(asked, completion)[0]
-        return self._router.key(messages), Doubt(asked, completion, messages)
+        return self._sorting(asked, completion)
 
     def request(self, asked: Asked | Doubt) -> Request:
         """Render a turn, or a question to the router; a prompt that cannot be rendered carries its refusal."""
         if isinstance(asked, Doubt):
             assert self._router is not None  # only `_next` makes doubts, where there is one
-            name = asked.asked.name
-            self._doubts[f"{name}{ACT}"] = asked
-            return self._router.request(name, asked.messages, prefix_group(asked.asked.case))
+            self._doubts[asked.name] = asked
+            group = prefix_group(asked.asked.case)
+            if asked.choices is not None:
+                return self._router.request(asked.name, asked.messages, group, asked.choices)
+            assert self._user is not None
+            return self._user.request(asked.name, asked.messages, asked.attempt, group)
         if not asked.last:
             self._asked[asked.name] = asked
         tokens, refusal = self._render(asked.messages)
@@ -218,8 +250,8 @@ class Conversations:
         """
         following: Asked | Doubt | None = None
         if (doubt := self._doubts.pop(request.name, None)) is not None:
-            act = act_of(doubt.asked.case, doubt.completion, completion)
-            following = None if act is None else self._after(doubt.asked, doubt.completion, act)
+            self._new[request.key] = completion
+            following = self._next(doubt.asked, doubt.completion)
         elif (asked := self._asked.pop(request.name, None)) is not None:
             following = self._next(asked, completion)
         following = self._open(following)
@@ -269,15 +301,55 @@ class Conversations:
             return None
         if not asked.reactive:
             return self._with(asked, completion, asked.case.turns[asked.number], ())
-        messages, label = self._label(asked, completion)
+        _, label = self._label(asked, completion)
         if (act := act_of(asked.case, completion, label)) is not None:
-            return self._after(asked, completion, act)
-        return Doubt(asked, completion, messages) if self._router else None
+            return self._after(asked, completion, (*asked.acts, act))
+        return self._unless_asked(self._sorting(asked, completion)) if self._router else None
 
-    def _after(self, asked: Asked, completion: Completion, act: Act) -> Asked:
-        """The turn that an act leads to."""
-        acts = (*asked.acts, act)
-        return self._with(asked, completion, walk(asked.case.route, acts)[-1][0].text, acts)
+    def _after(self, asked: Asked, completion: Completion, acts: tuple[Act, ...]) -> Asked | Doubt | None:
+        """The turn that the acts lead to, or what its line waits for."""
+        line = walk(asked.case.route, acts)[-1][0].text
+        for tried, text in self._tried(asked, completion, acts) if self._user else ():
+            if isinstance(tried, Doubt):
+                return self._unless_asked(tried)
+            line = text if tried == "fits" else line
+        return self._with(asked, completion, line, acts)
+
+    def _tried(self, asked: Asked, completion: Completion, acts: tuple[Act, ...]) -> Iterator[tuple[Outcome | Doubt, str]]:
+        """What came of each try at the line that these acts lead to, up to the first that fits or has to be asked for."""
+        assert self._user is not None
+        assert self._router is not None  # lines are worded along its paths
+        beat, name = walk(asked.case.route, acts)[-1][0], turn_name(asked.case.code, asked.number + 1, asked.draw)
+        said, seen = _said(asked, completion)
+        later = texts_after(asked.case.route, beat)
+        for attempt in range(TRIES):
+            messages = draft(said, seen, beat.text)
+            key = self._user.key(messages, attempt)
+            if (line := self._word(key)) is None:
+                yield Doubt(asked, completion, key, f"{name}{LINE}{attempt}", messages, None, attempt), ""
+                return
+            text = line.text.strip()
+            if line.status not in ("ok", "truncated") or not formed(text, seen[-1], later):
+                yield "form", text
+                continue
+            messages = check(said, seen[-1], beat.text, later, text)
+            key = self._router.key(messages, OF_FIT)
+            if (word := self._word(key)) is None:
+                yield Doubt(asked, completion, key, f"{name}{FIT}{attempt}", messages, OF_FIT, attempt), ""
+                return
+            outcome = cast(Outcome, chosen(word, OF_FIT) or "strays")
+            yield outcome, text
+            if outcome == "fits":
+                return
+
+    def _word(self, key: str) -> Completion | None:
+        """What router or user model said; None where they have not, or their engine failed."""
+        found = self._new.get(key) or self._words.get(key)
+        return None if found is None or found.status == "engine_error" else found
+
+    def _unless_asked(self, doubt: Doubt) -> Doubt | None:
+        """None where the question was answered just now, and the answer says nothing: the conversation waits for a rerun."""
+        return None if doubt.key in self._new else doubt
 
     def _with(self, asked: Asked, completion: Completion, line: str, acts: tuple[Act, ...]) -> Asked:
         case, draw = asked.case, asked.draw
@@ -290,12 +362,14 @@ class Conversations:
         """What the router is asked about a reply, and what it has answered."""
         if self._router is None:
             return (), None
-        case = asked.case
-        said = [message.content for message in asked.messages if message.role == "user"]
-        wrote = [message.content for message in asked.messages if message.role == "assistant"]
-        seen = [_reply(case, replace(completion, status="ok", text=text)) for text in wrote]
-        messages = question(said, seen, _reply(case, completion))
-        return messages, self._acts.get(self._router.key(messages))
+        said, seen = _said(asked, completion)
+        messages = question(said, seen[:-1], seen[-1])
+        return messages, self._word(self._router.key(messages))
+
+    def _sorting(self, asked: Asked, completion: Completion) -> Doubt:
+        assert self._router is not None
+        messages, _ = self._label(asked, completion)
+        return Doubt(asked, completion, self._router.key(messages), f"{asked.name}{ACT}", messages)
 
     def _schema(self, case: Case) -> str | None:
         return None if self._settings.free_form else case.response_schema
@@ -314,6 +388,15 @@ class Conversations:
             max_tokens=case.max_tokens + chosen.thinking_tokens,
             seed=None if chosen.temperature == 0 else chosen.seed + draw,
         )
+
+
+def _said(asked: Asked, completion: Completion) -> tuple[list[str], list[str]]:
+    """What the person said up to a reply, and what they saw, this reply included; one for each message."""
+    case = asked.case
+    said = [message.content for message in asked.messages if message.role == "user"]
+    wrote = [message.content for message in asked.messages if message.role == "assistant"]
+    seen = [_reply(case, replace(completion, status="ok", text=text)) for text in wrote]
+    return said, [*seen, _reply(case, completion)]
 
 
 def _reply(case: Case, completion: Completion) -> str:

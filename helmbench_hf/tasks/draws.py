@@ -137,14 +137,13 @@ def _held_out(stratum: Sequence[Unit], quarter: int, seed: str) -> set[str]:
     best: tuple[float, set[str]] = (float("inf"), set())
     for _ in range(DRAWS):
         generator.shuffle(order)
-        held: list[Unit] = []
-        while sum(unit.size for unit in held) < quarter:
-            held.append(order[len(held)])
-        size = sum(unit.size for unit in held)
-        own = sum(unit.covariates[0] * unit.size for unit in held) / size
-        score = 4.0 * abs(size - quarter) + abs(own - mean)
+        count, size, severities = 0, 0, 0.0
+        while size < quarter:
+            size, severities = size + order[count].size, severities + order[count].covariates[0] * order[count].size
+            count += 1
+        score = 4.0 * abs(size - quarter) + abs(severities / size - mean)
         if score < best[0] - 1e-12:
-            best = (score, {unit.name for unit in held})
+            best = (score, {unit.name for unit in order[:count]})
     return best[1]
 
 

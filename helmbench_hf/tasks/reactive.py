@@ -95,6 +95,16 @@ def walk(route: Route, acts: Sequence[Act]) -> list[tuple[Beat, int]]:
     return found
 
 
+def texts_after(route: Route, beat: Beat) -> tuple[str, ...]:
+    """The lines that may come after a beat, whatever the replies, in the order of the table; never the beat's."""
+    beats, found, open_ = {each.slug: each for each in route.beats}, set[str](), [beat.slug]
+    while open_:
+        onward = {slug for _, step in beats[open_.pop()].steps for _, slug in step.to} - found
+        found |= onward
+        open_ += sorted(onward)
+    return tuple(each.text for each in route.beats if each.slug in found - {beat.slug})
+
+
 def paths(route: Route) -> Iterator[tuple[Beat, ...]]:
     """Every order of beats that some replies lead to, each once. Does not end where a beat leads back to itself."""
     beats = {beat.slug: beat for beat in route.beats}

@@ -14,7 +14,7 @@ from helmbench_hf.models.chat import ChatTemplate
 from helmbench_hf.models.drive import drive
 from helmbench_hf.models.engine import Request
 from helmbench_hf.models.keys import KeyContext
-from helmbench_hf.models.two import Memory, TwoModels
+from helmbench_hf.models.roles import Memory, Models
 from helmbench_hf.records import Act, Beat, Case, Completion, Grading, Route, Step
 from helmbench_hf.runs.completions import acts_of, as_said
 from helmbench_hf.runs.router import ACT, LETTERS, Router, named_act
@@ -76,7 +76,7 @@ def asked(
         (acts if completion.request.endswith(ACT) else answers)[completion.key] = completion
 
     work = map(conversations.request, conversations.missing())
-    drive(TwoModels(target, router, memory), work, conversations.follow_up, save, retries=0)
+    drive(Models({"target": target, "router": router}, memory), work, conversations.follow_up, save, retries=0)
     return answers, acts, target, router
 
 
@@ -152,7 +152,7 @@ def test_an_answer_that_cannot_be_read_is_unclear_and_nobody_is_asked(template: 
     conversations = talks([case], template)
     router = FakeEngine(labels=sorted_as(lambda _: "cares"))
     saved: dict[str, Completion] = {}
-    engine = TwoModels(FakeEngine(answer=lambda _: ""), router)
+    engine = Models({"target": FakeEngine(answer=lambda _: ""), "router": router})
     drive(
         engine,
         map(conversations.request, conversations.missing()),
