@@ -82,6 +82,7 @@ def phases(model: str) -> dict[str, Phase]:
         "single": Phase(single, "completions", environment=slow),
         "multi": Phase(multi, "completions", environment=slow),
         "reactive": Phase(answering_back, "completions", environment=slow, authored=True),
+        "worded": Phase((*answering_back, "--user-model", model), "completions", environment=slow, authored=True),
         "grade": Phase(grade, "judgments/judge", environment=slow, before=(*generate, "--set", "draws=2")),
         "vllm-generate": Phase(labels, "completions", real=True, longest=long),
         "vllm-grade": Phase(grade, "judgments/judge", real=True, longest=long, before=(*generate, "--design", "smoke")),

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from helmbench_hf.evaluation import evaluate
 
 __all__ = ["__version__", "evaluate", "load_cases"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 _WHERE = {"evaluate": "helmbench_hf.evaluation", "load_cases": "helmbench_hf.dataset.load"}
 
 

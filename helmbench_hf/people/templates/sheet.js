@@ -3,7 +3,8 @@
   const { sheet } = JSON.parse(document.getElementById("sheet-data").textContent);
   const key = `helmbench-sheet/${sheet}`;
   const form = document.getElementById("sheet"), say = text => { document.getElementById("status").textContent = text; };
-  const total = form.querySelectorAll("section").length;
+  const EVERY = 20, sections = [...form.querySelectorAll("section")], total = sections.length;
+  let now = 0;
 
   const answers = () => {
     const found = {};
@@ -22,6 +23,22 @@
     document.getElementById("place").textContent = `${Object.keys(found).filter(item => complete(found, item)).length} of ${total} done`;
   };
 
+  const show = (number, moved) => {
+    now = Math.min(Math.max(number, 0), total - 1);
+    sections.forEach((section, each) => { section.hidden = each !== now; });
+    document.getElementById("back").disabled = now === 0;
+    document.getElementById("next").disabled = now === total - 1;
+    document.getElementById("break").hidden = !moved || now === 0 || now % EVERY !== 0;
+    document.getElementById("looked").textContent = now;
+    if (moved) {
+      const title = sections[now].querySelector("h2");
+      title.tabIndex = -1;
+      title.focus();
+    }
+  };
+  document.getElementById("back").addEventListener("click", () => show(now - 1, true));
+  document.getElementById("next").addEventListener("click", () => show(now + 1, true));
+
   form.addEventListener("input", () => {
     try { localStorage.setItem(key, JSON.stringify([...new FormData(form)])); say("Kept in this browser."); } catch { say("This browser keeps nothing: save your answers before you close the page."); }
     place();
@@ -31,7 +48,7 @@
     const found = answers(), open = Object.keys(found).filter(item => !complete(found, item));
     if (open.length) {
       say(`Message ${open[0]} is not answered in full. Finish it, or empty it.`);
-      document.getElementById(`item-${open[0]}`).scrollIntoView();
+      show(sections.findIndex(section => section.querySelector(`#item-${open[0]}`)), true);
       return;
     }
     const link = document.createElement("a");
@@ -48,4 +65,6 @@
     }
   } catch { /* nothing was kept */ }
   place();
+  const found = answers(), first = sections.findIndex(section => !complete(found, section.querySelector("h2").id.slice(5)));
+  show(first < 0 ? total - 1 : first, false);
 })();
