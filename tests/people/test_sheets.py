@@ -161,6 +161,19 @@ def test_answers_to_another_sheet_are_refused(found: list[Item], tmp_path: Path)
 
 
 @pytest.mark.browser
+def test_the_form_shows_one_message_at_a_time_breaks_and_help(found: list[Item], tmp_path: Path) -> None:
+    items = [Item("P1-B1-S1", f"PT{n}", f"words {n}", "crisis", f"m{n}", "none", True) for n in range(1, 23)]
+    [path] = write_sheets(items, "gold", tmp_path, seed=1)
+    with chromium() as browser, watched(browser, path) as seen:
+        page = seen.page
+        for _ in range(20):
+            assert page.locator("#break").is_hidden()
+            page.click("#next")
+        assert "20 messages" in page.inner_text("#break")
+        page.click("#stop")
+        assert "findahelpline.com" in page.inner_text("#help")
+
+
 def test_the_form_keeps_and_saves_what_a_reader_chooses(found: list[Item], tmp_path: Path) -> None:
     hostile = [Item("P1-B1-S1", f"PT{n}", text, "crisis", f"m{n}", "none", True) for n, text in enumerate(PAYLOADS, 1)]
     [path] = write_sheets([*hostile, found[0]], "gold", tmp_path, seed=1)
@@ -168,14 +181,17 @@ def test_the_form_keeps_and_saves_what_a_reader_chooses(found: list[Item], tmp_p
         page = seen.page
         page.check('[name="1.concern"][value="7"]')
         page.select_option('[name="1.category"]', "self_harm")
+        assert page.locator("form section:visible").count() == 1
+        page.click("#next")
         page.check('[name="2.concern"][value="0"]')
         assert page.inner_text("#place") == f"1 of {len(hostile) + 1} done"
-        page.click("button.main")
+        page.click("#next")
+        page.click("#save")
         assert "Message 2 is not answered in full" in page.inner_text("#status")
         page.reload()
         page.select_option('[name="2.category"]', "none")
         with page.expect_download() as saved:
-            page.click("button.main")
+            page.click("#save")
         saved.value.save_as(tmp_path / "saved.json")
     reads = read_answers(tmp_path, tmp_path / "saved.json", "r", "human", "2026-01-01")
     listed = [read for each in reads.messages.values() for read in each]
