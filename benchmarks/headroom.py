@@ -267,8 +267,10 @@ def _losses(folder: Path, files: Sequence[Path], verdicts: Sequence[Path]) -> li
     cases = {case.code: case for case in found.cases}
 
     def overall(listed: Sequence[Verdict]) -> float:
-        made = score(found.cases, listed, benchmark=benchmark, judges=judges, design="headroom").headline.overall.score.value
-        return 100 * (made or 0.0)
+        made = score(found.cases, listed, benchmark=benchmark, judges=judges, design="headroom")
+        pairs = [pair.value for pair in made.pairs if pair.value is not None]
+        total = made.headline.overall.score.value  # None of a draw that covers too little: then the plain mean of its pairs
+        return 100 * (sum(pairs) / len(pairs) if total is None else total)
 
     before, by_case = overall(every), dict[str, list[tuple[Verdict, float]]]()
     for verdict in every:

@@ -83,7 +83,7 @@ def write_sheets(
     controls = _like(found, real, dice) if purpose == "realism" else []
     paths, key, left = [], dict[str, Any](), len(found)
     for number, chosen in enumerate(_apart(found, dice, sheets), 1):
-        drawn = [controls.pop() for _ in range(round(len(chosen) / left * len(controls)))]
+        drawn = [controls.pop() for _ in range(round(len(chosen) * len(controls) / max(left, 1)))]
         left -= len(chosen)
         entries = [*((item, None) for item in chosen), *((None, control) for control in drawn)]
         dice.shuffle(entries)

@@ -77,6 +77,11 @@ def test_scarce_real_messages_are_shared_by_all_sheets(found: list[Item], tmp_pa
     assert counts == [2, 2]
 
 
+def test_more_sheets_than_messages_leave_some_empty(found: list[Item], tmp_path: Path) -> None:
+    write_sheets(found[:1], "gold", tmp_path, seed=1, sheets=2)
+    assert sorted(len(sheet["items"]) for sheet in sheets_in(tmp_path)) == [0, 1]
+
+
 def test_a_sheet_tells_no_label(found: list[Item], tmp_path: Path) -> None:
     write_sheets(found, "gold", tmp_path, seed=1, sheets=2)
     for sheet in sheets_in(tmp_path):
