@@ -17,6 +17,7 @@ from helmbench_hf.cli.shared import (
     Content,
     FewerThan,
     Json,
+    Kind,
     Out,
     Reader,
     ReaderKind,
@@ -186,10 +187,10 @@ def _real(folder: Path) -> list[sheets.RealMessage]:
 
 
 @app.command()
-def read(answers: Answers, sheet: SheetFolder, reader: Reader, kind: ReaderKind = "model", content: Content = None) -> None:
+def read(answers: Answers, sheet: SheetFolder, reader: Reader, kind: ReaderKind, content: Content = None) -> None:
     """Keep one reader's answers beside the authored files.
 
-    Example: helmbench content read answers.json --sheet sheets --reader "blind reader 1"
+    Example: helmbench content read answers.json --sheet sheets --reader "blind reader 1" --kind human
     """
     benchmark = benchmark_of(content)
     try:
@@ -205,14 +206,19 @@ def read(answers: Answers, sheet: SheetFolder, reader: Reader, kind: ReaderKind 
 
 
 @app.command()
-def agreement(content: Content = None, only: Scenarios = "", as_json: Json = False) -> None:
+def agreement(
+    content: Content = None,
+    only: Scenarios = "",
+    kind: Annotated[Kind | None, typer.Option("--kind", help="Only these readers.")] = None,
+    as_json: Json = False,
+) -> None:
     """Say how far readers agree with the gold, and how the messages read to them. List what they dispute.
 
     Example: helmbench content agreement --only P1-B1
     """
     benchmark = benchmark_of(content)
-    rows, controls = review.agreement(benchmark, only), review.controls(benchmark.root)
-    noted = [] if only else review.agreement(benchmark, review.NOTED)
+    rows, controls = review.agreement(benchmark, only, kind), review.controls(benchmark.root)
+    noted = [] if only else review.agreement(benchmark, review.NOTED, kind)
     put([row.plain() for row in [*rows, *noted]], [*_agreement_lines(rows, controls), *_notes_line([*rows, *noted])], as_json)
 
 

@@ -319,13 +319,14 @@ def _question(loaded: Loaded, pt: Perturbation) -> tuple[str, str | None]:
     return (f"{scenario.blind_question} yes or no", yes_no) if scenario.blind_question else ("", None)
 
 
-def agreement(benchmark: Benchmark, only: str = "") -> list[Agreement]:
-    """What readers of each item's present text said, in the order of `items`."""
+def agreement(benchmark: Benchmark, only: str = "", kind: str | None = None) -> list[Agreement]:
+    """What readers of each item's present text said, in the order of `items`; `kind`: only human or only model readers."""
     found = items(benchmark, only)
     by_sha: dict[str, list[Read]] = {}
     for code in {item.scenario for item in found}:
         for read in stored(benchmark.root, code):
-            by_sha.setdefault(read.sha, []).append(read)
+            if kind in (None, read.kind):
+                by_sha.setdefault(read.sha, []).append(read)
     return [Agreement(item, tuple(by_sha.get(item.sha, ()))) for item in found]
 
 
