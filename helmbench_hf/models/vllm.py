@@ -220,10 +220,11 @@ _START = {
     "max_model_len={fits}; or raise {room}.",
     "no available memory for the cache blocks|not enough gpu memory": "{model} leaves no memory for the KV cache. Raise "
     "vLLM's share, -e gpu_memory_utilization=0.95, split the model over more devices, -e tensor_parallel_size=2, or a "
-    "smaller model.",
+    "smaller model. Where a router or a judge shares the GPU: --memory waves.",
     "warming up.*max_num_seqs": "{model} fits, and its largest batch does not. Lower max_num_seqs: -e max_num_seqs={half}.",
     "memoryerror|out of memory|can't allocate memory": "There is not enough memory for {model}. Close what else uses it, split "
-    "the model over more devices, -e tensor_parallel_size=2, lower max_model_len or max_num_seqs, or take a smaller model.",
+    "the model over more devices, -e tensor_parallel_size=2, lower max_model_len or max_num_seqs, or take a smaller model. "
+    "Where a router or a judge shares the GPU: --memory waves.",
     "max_model_len.*greater than": "{model} has a shorter context than max_model_len={window}. Lower it, or leave it out.",
     "attention heads.*tensor parallel": "{model} cannot be split over {devices} devices. Choose a tensor_parallel_size that "
     "divides its attention heads: -e tensor_parallel_size=N.",
