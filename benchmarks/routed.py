@@ -49,9 +49,9 @@ def main() -> int:
         return loop(engine, [talks.request(each) for each in talks.missing()], talks.follow_up)  # type: ignore[arg-type]
 
     def arm(cases: Sequence[Case], memory: Memory | None) -> Timed:
-        for engine in (target, sorts):
-            engine._llm.reset_prefix_cache()
-        engine = Models({"target": target, "router": sorts}, memory) if memory else target
+        for each in (target, sorts):
+            each._llm.reset_prefix_cache()
+        engine: Engine = Models({"target": target, "router": sorts}, memory) if memory else target
         began, used = time.perf_counter(), time.process_time()
         done = run(cases, engine, memory is not None)
         seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - used

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ from helmbench_hf.cli.shared import Dataset, Design, Limit, Only, Revision
 from helmbench_hf.dataset.shards import Shard
 from helmbench_hf.judging.judge import JudgeSpec
 from helmbench_hf.models.demo_model import demo_model_path
-from helmbench_hf.models.engine import EngineError, EngineSpec, split_model
+from helmbench_hf.models.engine import EngineSpec, split_model
 from helmbench_hf.models.presets import MARK, fill_judge, fill_model, load_presets
 from helmbench_hf.models.roles import Memory
 from helmbench_hf.runs.generate import Ask
@@ -119,18 +119,14 @@ def ask_of(run: Path, options: AskOptions, reuse: str = "missing") -> Ask:
         model, record = f"{preset[0]}{filled.model}", dict(filled.record)
         given, sampling = {**filled.engine, **given}, {**filled.settings, **sampling}
     model, of_demo = _demo(model)
-    try:
-        engine = EngineSpec.parse(model, revision=options.model_revision, **{**of_demo, **given})
-    except TypeError as error:
-        raise EngineError(
-            f"an engine setting does not exist ({error}); see EngineSpec in helmbench_hf/models/engine.py"
-        ) from error
+    if split_model(model)[0] != "endpoint":
+        _check_names("engine", given, EngineSpec, ("kind", "model", "revision", "sleeps"))
+    _check_names("sampling", sampling, Settings, ("free_form",))
+    engine = EngineSpec.parse(model, revision=options.model_revision, **{**of_demo, **given})
     try:
         settings = Settings(**sampling, free_form=options.free_form)
         if options.shard is not None:
             Shard.parse(options.shard)
-    except TypeError as error:
-        fail(f"a sampling setting does not exist ({error}); see Settings in helmbench_hf/runs/turns.py")
     except ValueError as error:
         fail(error)
     router, user = (judge_spec(text).engine_spec() if text else None for text in (options.router, options.user_model))
@@ -174,6 +170,13 @@ def judge_spec(text: str) -> JudgeSpec:
         given = {"id": DEMO, "family": "smollm2", **of_demo, **given}
     named = {name: given.pop(name) for name in ("id", "family", "mode", "orders") if name in given}
     return JudgeSpec.named(model, options=given, preset=record, **named)
+
+
+def _check_names(what: str, given: Mapping[str, Any], of: type[EngineSpec | Settings], hidden: Sequence[str]) -> None:
+    """End the program where a setting has no such name; `hidden` are fields that other options set."""
+    names = [each.name for each in fields(of) if each.name not in hidden]
+    if unknown := [name for name in given if name not in names]:
+        fail(f"there is no {what} setting {unknown[0]!r}; choose from {', '.join(names)}")
 
 
 def _named_values(options: list[str] | None) -> dict[str, Any]:

@@ -48,7 +48,8 @@ def show(
     designs = (load_cases(design, dataset, revision).cases for design in ("full", "long"))
     case = next((case for cases in designs for case in cases if case.code == code), None)
     if case is None:
-        fail(f"there is no case {code}; `helmbench cases --design full --only {code.rpartition('-')[0]}` lists its neighbors")
+        near = f" --only {code.rpartition('-')[0]}" if "-" in code else ""
+        fail(f"there is no case {code}; `helmbench cases --design full{near}` lists {'its neighbors' if near else 'all cases'}")
     if tree:
         if not case.route.beats:
             fail(f"{code} has no tree: what the person says there does not depend on the replies")

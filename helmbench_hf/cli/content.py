@@ -17,7 +17,6 @@ from helmbench_hf.cli.shared import (
     Content,
     FewerThan,
     Json,
-    Kind,
     Out,
     Reader,
     ReaderKind,
@@ -34,6 +33,7 @@ from helmbench_hf.content import style as style_of
 from helmbench_hf.content.load import Benchmark, ContentError, default_root, load_benchmark
 from helmbench_hf.content.pages import pages as pages_of
 from helmbench_hf.dataset import human_review, review
+from helmbench_hf.dataset.calibration import Kind
 from helmbench_hf.dataset.identity import LOCK
 from helmbench_hf.people import sheets
 from helmbench_hf.report.numbers import number

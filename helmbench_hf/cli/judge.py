@@ -160,6 +160,7 @@ def router(
 
     Example: helmbench judge router --run runs/a --router vllm:OWNER/MODEL
     """
+    RunFolder(run).manifest()
     benchmark, spec = benchmark_of(content), judge_spec(router).engine_spec()
     child_job(router_check.JOB, router_check.payload(run, spec, benchmark.root), "check of the router", run / "engine.log")
     found = router_check.read(run)

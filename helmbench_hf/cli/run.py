@@ -50,7 +50,8 @@ def child_job(job: str, payload: dict[str, Any], title: str, log: Path) -> None:
     if code == host.STOPPED:
         fail("stopped; what was answered is kept. Run the same command again to resume.", host.STOPPED)
     if code:
-        fail(f"{title} failed; the engine's own messages are in {log}", code if 0 < code < 256 else 1)
+        where = f"; the engine's messages are in {log}" if log.stat().st_size else ""
+        fail(f"{title} failed{where}", code if 0 < code < 256 else 1)
 
 
 @with_ask_options

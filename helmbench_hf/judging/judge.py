@@ -13,7 +13,7 @@ import re
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -92,7 +92,9 @@ class JudgeSpec:
         try:
             return EngineSpec.parse(self.engine, **self.options)
         except TypeError as error:
-            raise JudgeError(f"An engine option of the judge {self.id} does not exist ({error}).") from error
+            names = {each.name for each in fields(EngineSpec)}
+            unknown = ", ".join(name for name in self.options if name not in names)
+            raise JudgeError(f"The judge {self.id} has no setting {unknown}; see `helmbench run --help`, --judge.") from error
 
     def as_payload(self) -> dict[str, Any]:
         """Plain JSON; `JudgeSpec(**payload)` reads it."""
