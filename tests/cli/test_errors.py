@@ -55,9 +55,9 @@ def test_an_error_of_ours_or_of_the_system_is_a_harmless_sentence(error: Excepti
         (("--set", "top_p=NaN"), "top_p is a number, not nan"),
         (("--set", "seed=1.5"), "seed is a whole number, not 1.5"),
         (("--set", "draws=true"), "draws is a whole number, not True"),
-        (("--set", "heat=1"), "a sampling setting does not exist"),
+        (("--set", "heat=1"), "there is no sampling setting"),
         (("--set", "draws=2"), "at temperature 0 repeats are all the same"),
-        (("--engine", "horsepower=1"), "an engine setting does not exist"),
+        (("--engine", "horsepower=1"), "there is no engine setting"),
         (("--model", "vllm:no model/at all"), "it is no Hub id (owner/name)"),
     ],
 )

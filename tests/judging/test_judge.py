@@ -276,7 +276,7 @@ def test_the_spec_is_plain_json_and_names_an_engine() -> None:
     one = spec(options={"max_model_len": 4096})
     assert JudgeSpec(**json.loads(json.dumps(one.as_payload()))) == one
     assert (one.engine_spec().kind, one.engine_spec().max_model_len) == ("vllm", 4096)
-    with pytest.raises(JudgeError, match="option"):
+    with pytest.raises(JudgeError, match="has no setting speed"):
         spec(options={"speed": 11}).engine_spec()
     with pytest.raises(EngineError):
         spec(engine="gguf:x").engine_spec()
