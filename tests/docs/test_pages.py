@@ -31,7 +31,7 @@ CAVEATS = (
 """What the review in the seeds warns of, and what followed from it."""
 OWN_CAVEAT = {
     "index": "Do not write",
-    "clinicians": "Lines that are choices",
+    "clinicians": "Where the line is a judgment call",
     "product-teams": "Add tests of your own",
     "regulators": "too few scenarios for regulatory confidence",
 }
