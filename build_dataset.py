@@ -47,7 +47,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--content", type=Path, default=default_root(), help="authored files (default: those of this checkout)")
     parser.add_argument(
         "--today", metavar="DAY", type=dt.date.fromisoformat, default=dt.date.today(),
-        help="the day (2026-11-22) that dates are held against (default: today)",
+        help="the day (2026-11-22) to compare dates with (default: today)",
     )  # fmt: skip
     parser.add_argument("--private", action="store_true", help="the content is a holdout from elsewhere; docs/holdout.md")
     parser.add_argument("--gated", action="store_true", help="write an access form's texts into the card; docs/publishing.md")

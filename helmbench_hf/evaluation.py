@@ -67,7 +67,7 @@ def evaluate(
         hear.check(host.run(generating.JOB, ask.as_payload(), hear, log=folder / "engine.log"), folder)
     else:
         if engine or settings is not None:
-            raise ValueError("a function samples as it likes; `engine` and `settings` are for models that are named by a text")
+            raise ValueError("a function does its own sampling; `engine` and `settings` are for models given as a string")
         _ask_function(model, cases, folder, name or _name_of(model), concurrency, hear)
     hear.check(grade(folder, specs, hear, log=folder / "judge.log"), folder)
     for note in write_scores(folder, checks, panel).notes:
@@ -83,8 +83,8 @@ def ask_for(cases: CaseSet, run: Path, spec: EngineSpec, settings: Settings) -> 
     in_design = {case.code: case for case in load_cases(identity.design, dataset, revision).cases}
     if strange := [case.code for case in cases.cases if in_design.get(case.code) != case]:
         raise ValueError(
-            f"{strange[0]} is not as the design {identity.design} of {identity.source} has it; scores are of the dataset's own "
-            "cases, so take them from `load_cases` unchanged"
+            f"{strange[0]} differs from the case in the design {identity.design} of {identity.source}; only the dataset's "
+            f"own cases can be scored, so take them unchanged from `load_cases`"
         )
     if not cases.cases:
         raise ValueError("there are no cases to answer; take some from `load_cases`")
@@ -169,5 +169,5 @@ def _ask_function(function: Function, cases: CaseSet, run: Path, name: str, conc
 def _name_of(function: Function) -> str:
     name = getattr(function, "__name__", "")
     if not name.isidentifier():
-        raise ValueError("this function has no name; answers are stored under it, so give one with name=")
+        raise ValueError("this function has no name; answers are stored under that name, so give one with name=")
     return str(name)

@@ -94,4 +94,4 @@ def test_another_setting_in_the_same_folder_is_refused(line: Line) -> None:
         "generate", "--run", str(line.folder.root), "--model", "demo", "--design", "smoke", "--set", "temperature=0.7"
     )
     assert done.returncode == 1
-    assert "must not mix" in done.stderr
+    assert "must not be mixed" in done.stderr

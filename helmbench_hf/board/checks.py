@@ -84,7 +84,9 @@ def check_files(
 def _label_files(name: str, labels: Path | None) -> dict[str, bytes]:
     """The raters' verdicts with numbers for their names, and the replies beside them."""
     if labels is None:
-        raise RunError(f"the check {name} rests on human labels; give their file with --labels. It goes along without names.")
+        raise RunError(
+            f"the check {name} is based on human labels; give their file with --labels. It is sent too, without names."
+        )
     rows = [row for _, row in rows_of(labels, tuple(Rating.model_fields))]
     numbers = {rater: f"rater-{number}" for number, rater in enumerate(sorted({row["rater"] for row in rows}), start=1)}
     found = {LABELS: "".join(f"{json.dumps({**row, 'rater': numbers[row['rater']]})}\n" for row in rows).encode()}

@@ -52,9 +52,9 @@ def _plain_words(text: str) -> str:
     """Free text is shown to people: nothing unseen in it but line breaks, and only the one form that is compared."""
     odd = next((letter for letter in text if letter != "\n" and _unseen(letter)), None)
     if odd is not None:
-        raise ValueError(f"it holds the invisible character {odd!a}; remove it")
+        raise ValueError(f"it contains the invisible character {odd!a}; remove it")
     if unicodedata.normalize("NFC", text) != text or (text and not any(map(str.isalnum, text))):
-        raise ValueError("it has no letter, or is not in Unicode's form NFC")
+        raise ValueError("it has no letters, or is not in Unicode NFC form")
     return text
 
 

@@ -27,7 +27,7 @@ def open_pull_request(api: HfApi, repo: str, submission: Submission) -> str:
     place, judges = manifest.place, ", ".join(f"{judge.id} ({judge.mode})" for judge in submission.judges) or "none"
     check_token(api)
     if asked(lambda: api.get_paths_info(repo, [f"{place}/{files.MANIFEST}"], repo_type="dataset"), f"{repo} cannot be read"):
-        raise RunError(f"{repo} holds this run already, at {place}")
+        raise RunError(f"{repo} already contains this run, at {place}")
     said = f"Design {manifest.dataset.design} v{manifest.dataset.version}; judges: {judges}. `helmbench verify` checks it."
     added = {f"{place}/{name}": content for name, content in submission.content.items()}
     return propose(api, repo, "dataset", f"Submission of {manifest.model.id}, run {manifest.run_id}", said, added)
@@ -37,7 +37,7 @@ def check_token(api: HfApi) -> None:
     """Raises RunError where nobody is signed in."""
     if not (api.token or (api.token is None and huggingface_hub.get_token())):
         raise RunError(
-            "there is no token: set HF_TOKEN, or sign in with `hf auth login`; it needs the right to open pull requests"
+            "there is no token: set HF_TOKEN, or sign in with `hf auth login`; it needs permission to open pull requests"
         )
 
 
@@ -93,7 +93,7 @@ def _changes(api: HfApi, repo: str, number: int) -> tuple[str, dict[str, int]]:
 
     details = api.get_discussion_details(repo, number, repo_type="dataset")
     if not details.is_pull_request or details.status not in ("open", "draft"):
-        raise RunError(f"{number} of {repo} is not an open pull request")
+        raise RunError(f"{number} is not an open pull request in {repo}")
     theirs = [each.commit_id for each in api.list_repo_commits(repo, repo_type="dataset", revision=f"refs/pr/{number}")]
     ours = {each.commit_id for each in api.list_repo_commits(repo, repo_type="dataset")}
     base = next((commit for commit in theirs if commit in ours), None)

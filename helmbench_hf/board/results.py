@@ -65,7 +65,7 @@ def fetch_results(source: str, cache: Path) -> tuple[Path, str]:
     if Path(source).is_dir():
         return Path(source), ""
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", source):
-        raise RunError(f"{source} is not a folder, and not OWNER/NAME of a results repository on the Hub")
+        raise RunError(f"{source} is neither a folder nor the OWNER/NAME of a results repository on the Hub")
     api = huggingface_hub.HfApi()
     what = f"{source} cannot be read"
     info = asked(lambda: api.repo_info(source, repo_type="dataset"), what)
@@ -79,7 +79,7 @@ def submissions(root: Path) -> Iterator[Path]:
     """`submissions/<model>/<run>`; links are left out: they are not submissions of this repository."""
     top = root / "submissions"
     if not top.is_dir():
-        raise RunError(f"{root} holds no folder `submissions`; give the folder or the repository that `helmbench submit` fills")
+        raise RunError(f"{root} has no folder `submissions`; give the folder or the repository that `helmbench submit` writes to")
     for model in _inside(top):
         yield from _inside(model)
 

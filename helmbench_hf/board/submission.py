@@ -40,7 +40,7 @@ class Submission:
         """Write it under `folder` as in the results repository; give its own folder. Raises RunError where that exists."""
         target = folder / self.manifest.place
         if target.exists():
-            raise RunError(f"{target} exists already; remove it, or give another folder")
+            raise RunError(f"{target} already exists; remove it, or give another folder")
         for name, content in self.content.items():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             (target / name).write_bytes(content)
@@ -99,7 +99,7 @@ def prepare(
         cited = {path.resolve().name: recheck(content, path.resolve().name, benchmark) for path in checks}
         scores = found.scores(loaded, manifest, judges, cited, benchmark)
         if short := too_little(scores, benchmark.scoring.minimum_coverage):
-            raise RunError(f"{run} cannot be submitted: {short}. Run again what failed, or grade it again (`helmbench grade`).")
+            raise RunError(f"{run} cannot be submitted: {short}. Rerun what failed, or grade it again (`helmbench grade`).")
         content[files.VERDICTS] = "".join(f"{json.dumps(verdict_row(each))}\n" for each in found.verdicts).encode("ascii")
         content[files.SCORES] = _json(to_json(scores))
         manifest = _signed(manifest, content)
@@ -113,28 +113,29 @@ def prepare(
 def _check_complete(manifest: Mapping[str, Any], folder: RunFolder) -> None:
     if not manifest.get("key") or not manifest.get("engine"):
         raise RunError(
-            f"{folder.root} does not record what its keys rest on: its answers are a policy's, a person's, or were made by an "
-            "earlier helmbench. Only a model's run can be submitted; make one with `helmbench generate`."
+            f"{folder.root} does not record what its keys are derived from: its answers come from a policy, a person or "
+            f"an earlier version of helmbench. Only a model's run can be submitted; make one with `helmbench generate`."
         )
     if manifest.get("user"):
         raise RunError(
-            f"In {folder.root} a model worded the person's lines. That is an experiment, and no board takes it; run again "
-            "without --user-model."
+            f"In {folder.root} a model wrote the person's lines. That is experimental, and no board accepts it; run again "
+            f"without --user-model."
         )
     if manifest["dataset"].get("private"):
-        raise RunError(f"{folder.root} answers a private holdout, and its answers would give that away; it is never submitted")
+        raise RunError(f"{folder.root} answers a private holdout, and its answers would reveal it; it must never be submitted")
     selection = manifest.get("selection", {})
     if any(selection.get(name) is not None for name in ("only", "limit", "shard")):
         raise RunError(
-            f"{folder.root} answers a part of the design {manifest['dataset']['design']}; a submission answers all of it. Run it "
-            "without --only and --limit, and put shards together with `helmbench merge`."
+            f"{folder.root} answers only part of the design {manifest['dataset']['design']}; a submission must answer all "
+            "of it. Run it without --only and --limit, and put shards together with `helmbench merge`."
         )
 
 
 def _check_answered(missing: Sequence[str], run: Path, what: str, how: str) -> None:
     if missing:
         raise RunError(
-            f"{run} lacks {len(missing)} {what}, the first is {missing[0]}; a submission is a complete run. Finish it with {how}."
+            f"{run} is missing {len(missing)} {what}, starting with {missing[0]}; a submission must be a complete run. "
+            f"Finish it with {how}."
         )
 
 

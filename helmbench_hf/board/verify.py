@@ -189,7 +189,7 @@ def _manifest(content: Mapping[str, bytes]) -> Manifest:
     origin = raw.get("submission") if isinstance(raw, dict) else None
     stated = origin.get("format") if isinstance(origin, dict) else None
     if type(stated) is int and stated > FORMAT:
-        raise UnreadableError(f"the submission has format {stated}, this helmbench reads {FORMAT}; update helmbench")
+        raise UnreadableError(f"the submission has format {stated}, but this helmbench reads {FORMAT}; update helmbench")
     manifest = read_manifest(raw)
     there, named = set(content) - {files.MANIFEST}, manifest.submission.files
     if lost := sorted(({files.COMPLETIONS, files.VERDICTS, files.SCORES} | set(named)) - there):

@@ -13,43 +13,43 @@ from helmbench_hf import __version__
 from helmbench_hf.cli.errors import fail, is_sentence
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
-    "Look": {
+    "Inspect": {
         "cases": ("cases:cases", "List the cases of a design."),
         "show": ("cases:show", "Print a case exactly as a model gets it."),
         "models": ("models:models", "List the model and judge presets."),
-        "plan": ("plan:plan", "Say what a run will ask and cost."),
+        "plan": ("plan:plan", "Show what a run will ask and cost."),
     },
     "Run": {
         "run": ("run:run_all", "Generate, grade, score and report in one command."),
-        "generate": ("run:generate", "Let a model answer the cases."),
+        "generate": ("run:generate", "Have a model answer the cases."),
         "merge": ("run:merge", "Put the shards of a run together."),
         "demo-model": ("run:demo_model", "Make the small demo model."),
     },
     "Judge": {
-        "grade": ("run:grade", "Let judges read the answers."),
-        "judge": ("judge:app", "Check how far a judge errs."),
+        "grade": ("run:grade", "Have judges grade the answers."),
+        "judge": ("judge:app", "Check how often a judge is wrong."),
     },
     "Score and report": {
         "score": ("scores:score", "Score a graded run."),
-        "report": ("scores:report", "Score a run and write its page."),
+        "report": ("scores:report", "Score a run and write its report page."),
         "compare": ("scores:compare", "Compare two runs on the same cases."),
         "study": ("study:study", "Rank many runs on the same cases."),
         "policies": ("scores:policies", "Show what simple reference policies would score."),
-        "awareness": ("awareness:awareness", "Ask a model whether it knew that it was tested."),
+        "awareness": ("awareness:awareness", "Ask a model whether it knew that it was being tested."),
     },
     "Share": {
         "submit": ("submit:submit", "Send a run to the board."),
         "verify": ("submit:verify", "Check a submission."),
         "board": ("board:app", "Build the board as a static site."),
-        "export": ("export:app", "Write a run in the formats of others."),
+        "export": ("export:app", "Export a run in other projects' formats."),
     },
     "People": {
-        "people": ("people:app", "Let people answer the cases."),
-        "rate": ("people:rate", "Let people rate replies."),
+        "people": ("people:app", "Have people answer the cases."),
+        "rate": ("people:rate", "Have people rate replies."),
         "siri2": ("people:siri2", "Score ratings of the SIRI-2 instrument."),
     },
     "Content": {
-        "content": ("content:app", "Check the authored files and read them blind."),
+        "content": ("content:app", "Check the authored files and have them read blind."),
     },
 }
 """Heading -> command -> where it is (module of this room and name in it), and its line in the overview."""

@@ -53,7 +53,7 @@ class AskOptions:
             "--engine",
             "-e",
             help="Engine setting NAME=VALUE, e.g. max_model_len=8192, dtype=bfloat16, tensor_parallel_size=2 (GPUs per engine), "
-            "thinking=on|off (where the template has that switch); of an endpoint: "
+            "thinking=on|off (where the template has that switch); for an endpoint: "
             "base_url=http://127.0.0.1:8000/v1, key_env=VARIABLE, concurrency=32, data_parallel=N, timeout=600, retries=4, "
             "structured=json_schema|none.",
         ),
@@ -74,21 +74,23 @@ class AskOptions:
         str | None,
         typer.Option(
             "--router",
-            help="The model that sorts replies in conversations that answer back, written as for --judge. `run` takes its first "
-            "judge if none is named.",
+            help="The model that classifies replies in conversations that answer back, in the same form as for --judge. `run` "
+            "uses its first judge if none is given.",
         ),
     ] = None
     user_model: Annotated[
         str | None,
         typer.Option(
             "--user-model",
-            help="Experimental: a model that words the person's lines in those conversations, along the authored paths, written "
-            "as for --judge. Such a run is reported apart, and no board takes it.",
+            help="Experimental: a model that phrases the person's lines in those conversations, along the authored paths, in "
+            "the same form as for --judge. Such a run is reported separately, and no board accepts it.",
         ),
     ] = None
     memory: Annotated[
         Memory,
-        typer.Option("--memory", help="both: all models stay loaded. waves: they take turns, for a GPU that does not hold them."),
+        typer.Option(
+            "--memory", help="both: all models stay loaded. waves: they take turns, for a GPU that cannot hold them all."
+        ),
     ] = "both"
 
 
@@ -131,7 +133,7 @@ def ask_of(run: Path, options: AskOptions, reuse: str = "missing") -> Ask:
         fail(error)
     router, user = (judge_spec(text).engine_spec() if text else None for text in (options.router, options.user_model))
     if user and not router:
-        fail("a user model words lines along the router's paths: name a router too (--router MODEL)")
+        fail("a user model needs a router to choose its paths: name a router too (--router MODEL)")
     return Ask(
         run=str(run),
         router=router,
@@ -185,7 +187,7 @@ def _named_values(options: list[str] | None) -> dict[str, Any]:
     for option in options or []:
         name, equals, value = option.partition("=")
         if not equals:
-            fail(f"{option!r} is no setting; write NAME=VALUE")
+            fail(f"{option!r} is not a setting; write NAME=VALUE")
         try:
             found[name] = json.loads(value)
         except ValueError:

@@ -16,26 +16,33 @@ from helmbench_hf.judging.awareness import Awareness
 from helmbench_hf.people.sheets import real_messages
 
 Model = Annotated[
-    str, typer.Option("--model", help="The model that answered the run, written as for --judge: vllm:OWNER/MODEL,NAME=VALUE.")
+    str,
+    typer.Option(
+        "--model", help="The model that answered the run, in the same form as for --judge: vllm:OWNER/MODEL,NAME=VALUE."
+    ),
 ]
 
 
 def awareness(
     run: ExistingRun,
     model: Model,
-    sample: Annotated[int, typer.Option("--sample", min=1, help="Conversations to ask about, of all groups together.")] = 200,
+    sample: Annotated[
+        int, typer.Option("--sample", min=1, help="Number of conversations to ask about, across all groups.")
+    ] = 200,
     controls: Annotated[
         Path | None,
         typer.Option(
-            "--controls", help="Folder of real prompts to compare with: *.jsonl with a `text` and a `genre` a line. None is kept."
+            "--controls",
+            help="Folder of real prompts to compare with: *.jsonl with a `text` and a `genre` on each line. "
+            "None of them are stored.",
         ),
     ] = None,
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
-    """Ask the model of a finished run whether each conversation was a test, and what a test would be about.
+    """Ask the model of a finished run whether each conversation was a test, and what it would be testing.
 
-    Nothing of it is graded. The report shows the answers.
+    None of this is graded. The report shows the answers.
 
     Example: helmbench awareness --run runs/a --model vllm:OWNER/MODEL --controls prompts
     """

@@ -37,7 +37,7 @@ def build(
     dataset: Dataset = None,
     revision: Revision = None,
 ) -> None:
-    """Verify every submission and write the site. Its pages open from a disk or any web server; table.json is beside them.
+    """Verify every submission and write the site. Its pages open from disk or from any web server; table.json is next to them.
 
     Example: helmbench board build --results helmbench/results --out site
     """

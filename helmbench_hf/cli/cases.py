@@ -18,7 +18,7 @@ from helmbench_hf.tasks.reactive import TITLES, paths
 def cases(
     design: Design = "core", dataset: Dataset = None, revision: Revision = None, only: Only = None, as_json: Json = False
 ) -> None:
-    """List the cases of a design, one a line.
+    """List the cases of a design, one per line.
 
     Example: helmbench cases --design smoke --only P1-B1
     """
@@ -38,7 +38,9 @@ def show(
     code: Annotated[str, typer.Argument(help="Case code, e.g. P1-B1-S1-C1-U11-PT4.")],
     dataset: Dataset = None,
     revision: Revision = None,
-    tree: Annotated[bool, typer.Option("--tree", help="What the person may say, of a conversation that answers back.")] = False,
+    tree: Annotated[
+        bool, typer.Option("--tree", help="For a conversation that answers back, print everything that the person may say.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Print a case exactly as a model gets it, and how it is graded.

@@ -42,7 +42,7 @@ from helmbench_hf.strict_yaml import Problem
 
 app = group("The authored files.")
 Controls = Annotated[
-    Path | None, typer.Option("--controls", help="Folder of real messages: *.jsonl with a `text` and a `genre` a line.")
+    Path | None, typer.Option("--controls", help="Folder of real messages: *.jsonl with a `text` and a `genre` on each line.")
 ]
 Scenarios = Annotated[
     str, typer.Option("--only", help="Scenarios whose code starts with one of these, e.g. P1-B1,P3; or `notes`.")
@@ -53,11 +53,11 @@ Scenarios = Annotated[
 def check(
     content: Content = None,
     today: Annotated[
-        dt.datetime | None, typer.Option("--today", formats=["%Y-%m-%d"], help="The day to hold dates against (default: today).")
+        dt.datetime | None, typer.Option("--today", formats=["%Y-%m-%d"], help="The day to compare dates with (default: today).")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check every authored file. Exit code 1 where one has a fault, alone or against the others.
+    """Check every authored file. The exit code is 1 if a file has an error, by itself or in relation to the others.
 
     Example: helmbench content check
     """
@@ -100,7 +100,7 @@ def _unfollowed(benchmark: Benchmark) -> None:
 
 @app.command()
 def lock(content: Content = None) -> None:
-    """Lock what each version stands for. A released version never gets other content.
+    """Lock the content of each version. The content of a released version never changes.
 
     Example: helmbench content lock
     """
@@ -114,7 +114,7 @@ def lock(content: Content = None) -> None:
 def pages(
     out: Annotated[Path, typer.Option("--out", help="Folder for the pages.")] = Path("docs/behaviors"), content: Content = None
 ) -> None:
-    """Write the behaviors as pages for people who read no YAML.
+    """Write the behaviors as pages for people who do not read YAML.
 
     Example: helmbench content pages --out docs/behaviors
     """
@@ -127,7 +127,7 @@ def pages(
 
 @app.command()
 def style(content: Content = None, controls: Controls = None, as_json: Json = False) -> None:
-    """Print how the messages are typed, beside real messages. Exit code 1 where a feature leaves its range.
+    """Print how the messages are typed, next to real messages. The exit code is 1 if a feature is out of range.
 
     Example: helmbench content style
     """
@@ -154,7 +154,7 @@ def sheet(
 ) -> None:
     """Write the messages shuffled, without labels. Give them to readers who did not write them, and keep the key.
 
-    Each sheet is an HTML form, and the same as JSON. The answers are JSON, as the form saves them.
+    Each sheet is written both as an HTML form and as JSON. The answers are JSON, as the form saves them.
 
     Example: helmbench content sheet --for gold --out sheets --only P1-B1
     """
@@ -168,7 +168,7 @@ def sheet(
     if readers is not None:
         found = [each for each in found if sum(read.of_realism == (purpose == "realism") for read in each.reads) < readers]
     if not found:
-        fail(f"every message was read by {readers} readers or more", 0)
+        fail(f"every message has been read by at least {readers} readers", 0)
     try:
         paths = sheets.write_sheets(
             [each.item for each in found], purpose, out, seed=seed, sheets=parts, real=_real(controls) if controls else ()
@@ -188,7 +188,7 @@ def _real(folder: Path) -> list[sheets.RealMessage]:
 
 @app.command()
 def read(answers: Answers, sheet: SheetFolder, reader: Reader, kind: ReaderKind, content: Content = None) -> None:
-    """Keep one reader's answers beside the authored files.
+    """Save one reader's answers with the authored files.
 
     Example: helmbench content read answers.json --sheet sheets --reader "blind reader 1" --kind human
     """
@@ -212,7 +212,7 @@ def agreement(
     kind: Annotated[Kind | None, typer.Option("--kind", help="Only these readers.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say how far readers agree with the gold, and how the messages read to them. List what they dispute.
+    """Show how well readers agree with the gold labels, and how the messages read to them. List what they dispute.
 
     Example: helmbench content agreement --only P1-B1
     """
@@ -235,7 +235,7 @@ def record_review(
     comment: Annotated[str, typer.Option("--comment", help="What to change, or what to know; one line.")] = "",
     content: Content = None,
 ) -> None:
-    """Record that a qualified person reviewed items as they stand. A model's reading goes to `read`.
+    """Record that a qualified person reviewed items as they stand. For a model's reading, use `read`.
 
     Example: helmbench content review 'P1-B1-S1/pair 3' --verdict ok --name "Ada Example" --role clinician
     """

@@ -12,7 +12,7 @@ from helmbench_hf.cli.shared import Checks, FinishedRun, Out, Panel, group
 from helmbench_hf.interop.eee import Relationship, write
 from helmbench_hf.interop.eval_results import PATH, eval_results, open_pull_request
 
-app = group("A run in the forms that others read; only one that verifies is exported.")
+app = group("Export a run in formats that other tools read; only a run that passes verification is exported.")
 
 
 @app.command("eee")
@@ -21,12 +21,13 @@ def eee(
     out: Out,
     organization: Annotated[str, typer.Option("--organization", help="Who ran the evaluation.")],
     relationship: Annotated[
-        Relationship, typer.Option("--relationship", help="Of who ran the evaluation to who made the model.")
+        Relationship,
+        typer.Option("--relationship", help="How those who ran the evaluation are related to those who made the model."),
     ] = "third_party",
     check: Checks = None,
     panel: Panel = "first",
 ) -> None:
-    """Write a record of Every Eval Ever. It follows schema 0.3.0 and goes under data/ in the folder.
+    """Write a record for Every Eval Ever. It follows schema 0.3.0 and goes under data/ in the folder.
 
     Example: helmbench export eee runs/a --out records --organization "Example Lab"
     """
@@ -42,7 +43,7 @@ def results(
     check: Checks = None,
     panel: Panel = "first",
 ) -> None:
-    """Print the scores for the model's page of the Hub. They go to .eval_results/helmbench.yaml; --push sends them.
+    """Print the scores for the model's page on the Hub. They go to .eval_results/helmbench.yaml; --push sends them.
 
     Example: helmbench export eval-results runs/a --push OWNER/MODEL
     """

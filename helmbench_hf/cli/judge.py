@@ -40,7 +40,7 @@ from helmbench_hf.judging.router_check import RouterCheck
 from helmbench_hf.report.numbers import number
 from helmbench_hf.runs.folder import RunFolder, write_json
 
-app = group("Choose a judge: how far it errs on replies whose right verdicts are known.")
+app = group("Choose a judge: see how often it is wrong on replies whose correct verdicts are known.")
 Row = Mapping[str, Any]
 
 
@@ -51,15 +51,20 @@ def check(
     labels: Annotated[
         Path | None,
         typer.Option(
-            "--labels", help="Human labels that count instead of gold; CSV or JSONL: rater, reply_code, criterion, verdict."
+            "--labels",
+            help="Human labels to use instead of the gold labels; CSV or JSONL: rater, reply_code, criterion, verdict.",
         ),
     ] = None,
-    run: Annotated[Path | None, typer.Option("--run", help="A run that this judge graded: gives the prevalence of use.")] = None,
+    run: Annotated[
+        Path | None, typer.Option("--run", help="A run that this judge graded, used to estimate the prevalence in practice.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder of the check (default: runs/check-JUDGE).")] = None,
     content: Content = None,
     as_json: Json = False,
 ) -> None:
-    """Hold a judge against labeled replies. After a stop the same command resumes; a judge that fails exits 0.
+    """Check a judge against labeled replies.
+
+    If it is stopped, the same command resumes it. The exit code is 0 even if the judge fails the check.
 
     Example: helmbench judge check --judge vllm:OWNER/MODEL,mode=fast
     """
@@ -83,7 +88,7 @@ def _judged(run: Path, judge: Row, benchmark: Benchmark) -> dict[str, tuple[int,
     graded, asked = collect(RunFolder(run)), rubric.identity(benchmark)
     mine = [row["id"] for row in graded.judge_rows if not claims.unlike({"judge": judge, "rubric": asked}, row)]
     if not mine:
-        fail(f"{run} was not graded by this judge in the same mode by the same rubric; grade it, or leave --run out")
+        fail(f"{run} was not graded by this judge in the same mode with the same rubric; grade it, or leave out --run")
     found: dict[str, tuple[int, int]] = {}
     for verdict in graded.verdicts:
         if verdict.grader in mine and verdict.value is not None:
@@ -151,7 +156,10 @@ def _twins(found: Sequence[Row]) -> str:
 def router(
     run: ExistingRun,
     router: Annotated[
-        str, typer.Option("--router", help="The router of the run, written as for `helmbench run`: vllm:OWNER/MODEL,NAME=VALUE.")
+        str,
+        typer.Option(
+            "--router", help="The router of the run, in the same form as for `helmbench run`: vllm:OWNER/MODEL,NAME=VALUE."
+        ),
     ],
     content: Content = None,
     as_json: Json = False,
@@ -182,7 +190,7 @@ def _router_lines(found: RouterCheck) -> Iterator[str]:
 def sheet(
     out: Out, parts: Sheets = 2, criteria: Criteria = "", seed: Seed = 1, readers: FewerThan = None, content: Content = None
 ) -> None:
-    """Write the labeled replies shuffled, without verdicts. A reply and an edit of it are never on one sheet.
+    """Write the labeled replies shuffled, without verdicts. A reply and an edit of it are never on the same sheet.
 
     Example: helmbench judge sheet --out sheets --parts 3
     """
@@ -197,7 +205,7 @@ def sheet(
 
 @app.command()
 def read(answers: Answers, sheet: SheetFolder, reader: Reader, kind: ReaderKind, content: Content = None) -> None:
-    """Keep one reader's verdicts beside the authored files.
+    """Save one reader's verdicts with the authored files.
 
     Example: helmbench judge read answers.json --sheet sheets --reader "blind reader 1" --kind human
     """
@@ -209,7 +217,7 @@ def read(answers: Answers, sheet: SheetFolder, reader: Reader, kind: ReaderKind,
 
 @app.command()
 def agreement(content: Content = None, as_json: Json = False) -> None:
-    """Say how far readers agree with the gold. List what is not settled.
+    """Show how well readers agree with the gold labels. List what is not settled.
 
     Example: helmbench judge agreement
     """

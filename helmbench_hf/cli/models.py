@@ -10,7 +10,7 @@ from helmbench_hf.models.presets import Draw, ModelPreset, Presets, load_presets
 
 
 def models(as_json: Json = False) -> None:
-    """List the model and judge presets: sizes, license, thinking, sampling. Their files say where each value was read.
+    """List the model and judge presets: sizes, license, thinking, sampling. Their files say where each value comes from.
 
     Example: helmbench models
     """

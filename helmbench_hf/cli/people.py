@@ -74,13 +74,13 @@ def export(
 
 @app.command("import")
 def take(
-    files: Annotated[list[Path], typer.Argument(help="The files that the forms saved, all of a study at once.")],
+    files: Annotated[list[Path], typer.Argument(help="The files that the forms saved; give all files of a study at once.")],
     run: Annotated[Path, typer.Option("--run", help="A new run folder.")],
     dataset: Dataset = None,
     revision: Revision = None,
     as_json: Json = False,
 ) -> None:
-    """Take people's answers as a run. It is graded, scored and compared like a model's.
+    """Import people's answers as a run. It is graded, scored and compared like a model's.
 
     Example: helmbench people import answers/*.json --run runs/people
     """
@@ -140,16 +140,18 @@ def _interval(row: Mapping[str, Any]) -> str:
 
 def rate(
     run: ExistingRun,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the ratings; made if it does not exist, resumed if it does.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the ratings; created if it does not exist, resumed if it does.")],
     rater: Annotated[
-        list[str] | None, typer.Option("--rater", help="Code of a rater, not a name; again for each (default: R1 and R2).")
+        list[str] | None, typer.Option("--rater", help="Code of a rater, not a name; repeat for each rater (default: R1 and R2).")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Verdicts asked of each rater, shared evenly by criteria.")] = 200,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, help="Number of verdicts asked of each rater, divided evenly among the criteria.")
+    ] = 200,
     criteria: Criteria = "",
     seed: Seed = 1,
     port: Port = 8765,
 ) -> None:
-    """Serve replies to human raters, one criterion at a time, on this machine alone; Ctrl-C ends it, the same command resumes.
+    """Serve replies to human raters, one criterion at a time, on this machine only. Ctrl-C stops it; the same command resumes it.
 
     Example: helmbench rate --run runs/a --out ratings --rater R1 --rater R2
     """

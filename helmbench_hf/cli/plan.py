@@ -29,11 +29,14 @@ def plan(
     options: AskOptions,
     tokens_per_second: Annotated[
         float | None,
-        typer.Option("--tokens-per-second", help="Output speed of one engine, to estimate the time (prompts: ten times it)."),
+        typer.Option(
+            "--tokens-per-second",
+            help="Output speed of one engine, to estimate the time (prompts are taken to be ten times as fast).",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what a run will ask: answers, tokens, judge calls, prefix sharing, disk, and what the chat template does.
+    """Show what a run will ask: answers, tokens, judge calls, prefix sharing, disk, and what the chat template does.
 
     It takes the options of the run itself: --shard and --set draws=N count here as they do there.
 
@@ -82,7 +85,7 @@ def _template_lines(facts: dict[str, Any]) -> Iterator[str]:
         yield f"template   {facts['system_role']}; that it keeps the system text is tried when the run starts"
         return
     switch = facts["thinking_switch"]
-    state = f"thinking is {facts['thinking']}, switched by {switch}" if switch else "no switch of thinking"
+    state = f"thinking is {facts['thinking']}, switched by {switch}" if switch else "no switch for thinking"
     opens = "the prompt ends inside a block of reasoning" if facts["opens_reasoning"] else "no block of reasoning is opened"
     prefix = "keeps" if facts["keeps_prefix"] else "does not keep"
     dated = "told a fixed date" if facts["dated"] else "undated"

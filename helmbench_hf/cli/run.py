@@ -24,15 +24,15 @@ from helmbench_hf.runs.merge import merge as put_together
 from helmbench_hf.runs.policies import run_policy
 
 POLICY = "policy:"
-Run = Annotated[Path, typer.Option("--run", help="Folder of the run; made if it does not exist, resumed if it does.")]
+Run = Annotated[Path, typer.Option("--run", help="Folder of the run; created if it does not exist, resumed if it does.")]
 Judges = Annotated[
     list[str] | None,
     typer.Option(
         "--judge",
         help="MODEL as for --model, then settings: vllm:OWNER/MODEL,family=qwen,mode=fast,thinking=off, or "
-        "endpoint:NAME,base_url=URL (mode fast on a vLLM server only), or preset:JUDGE (`helmbench models`). Several judges: "
-        "--panel of score, report and run combines their verdicts; a judge of a second family confirms vetoes. "
-        "Without a judge, only what code decides is graded.",
+        "endpoint:NAME,base_url=URL (mode fast on a vLLM server only), or preset:JUDGE (`helmbench models`). With "
+        "several judges, --panel (in score, report and run) combines their verdicts; a judge from a second family "
+        "confirms vetoes. Without a judge, only what code decides is graded.",
     ),
 ]
 
@@ -44,7 +44,7 @@ def child_job(job: str, payload: dict[str, Any], title: str, log: Path) -> None:
         log.open("a").close()
     except OSError as error:
         how = "give another run folder, fix its rights, or make room there"
-        fail(f"the folder {log.parent} cannot be written ({error.strerror}); {how}")
+        fail(f"the folder {log.parent} cannot be written to ({error.strerror}); {how}")
     with shown(title) as handle:
         code = host.run(job, payload, handle, log=log)
     if code == host.STOPPED:
@@ -62,7 +62,7 @@ def generate(
         Literal["missing", "always", "never", "only"], typer.Option("--reuse", help="Which stored answers are used again.")
     ] = "missing",
 ) -> None:
-    """Let a model answer the cases; after a stop the same command resumes.
+    """Have a model answer the cases. If it is stopped, the same command resumes it.
 
     Example: helmbench generate --run runs/a --model vllm:OWNER/MODEL --design core
     """
@@ -79,14 +79,14 @@ def generate(
 
 
 def grade(run: ExistingRun, judge: Judges = None) -> None:
-    """Let each judge read the answers, one after the other; after a stop the same command resumes.
+    """Have each judge grade the answers, one judge after another. If it is stopped, the same command resumes it.
 
     Example: helmbench grade --run runs/a --judge vllm:OWNER/MODEL,mode=fast
     """
     RunFolder(run).manifest()
     specs = [judge_spec(text) for text in judge or []]
     if len({spec.id for spec in specs}) < len(specs):
-        fail("two judges have the same id; give one of them another with id=NAME")
+        fail("two judges have the same id; give one of them a different id with id=NAME")
     for spec in specs:
         child_job(grading.JOB, grading.payload(run, spec), f"judge {spec.id}", run / "judge.log")
     done = f"graded by {', '.join(spec.id for spec in specs)}" if specs else "no judge named: graded by code alone"
@@ -97,7 +97,7 @@ def grade(run: ExistingRun, judge: Judges = None) -> None:
 def run_all(run: Run, options: AskOptions, judge: Judges = None, panel: Panel = "first") -> None:
     """Generate, grade, score and report; each stage resumes where it stopped.
 
-    The first judge also sorts the replies of conversations that answer back, unless --router names another model.
+    The first judge also classifies the replies in conversations that answer back, unless --router names another model.
 
     Example: helmbench run --run runs/a --model demo --judge demo --design smoke
     """

@@ -52,7 +52,7 @@ def expected(cases: Sequence[Case]) -> tuple[Mapping[str, Policy], Mapping[str, 
 
 
 def score(run: ExistingRun, check: Checks = None, panel: Panel = "first", as_json: Json = False) -> None:
-    """Score a graded run: writes scores.json with every number and its n.
+    """Score a graded run and write scores.json, with every number and its n.
 
     Example: helmbench score --run runs/a
     """
@@ -64,7 +64,7 @@ def score(run: ExistingRun, check: Checks = None, panel: Panel = "first", as_jso
 
 
 def report(run: ExistingRun, check: Checks = None, panel: Panel = "first") -> None:
-    """Score the run and write its page, one HTML file that needs no network.
+    """Score the run and write its report page, one HTML file that needs no network.
 
     Example: helmbench report --run runs/a --check runs/check-judge
     """
@@ -92,7 +92,7 @@ def print_summary(run: Path) -> None:
 
 
 def policies(design: Design = "core", dataset: Dataset = None, revision: Revision = None, as_json: Json = False) -> None:
-    """Show what the reference policies would score; 1 where one that is blind to the message scores above chance.
+    """Show what the reference policies would score. The exit code is 1 if a policy that ignores the message scores above chance.
 
     Example: helmbench policies --design smoke
     """
@@ -131,7 +131,7 @@ def compare(
     second: Annotated[Path, typer.Argument(help="Folder of another one, on the same cells.")],
     as_json: Json = False,
 ) -> None:
-    """Compare two runs, paired on the same cells; refuses runs of different versions, cases or judges.
+    """Compare two runs, paired on the same cells. Runs with different versions, cases or judges are refused.
 
     Example: helmbench compare runs/a runs/b
     """

@@ -15,9 +15,9 @@ from helmbench_hf.content.load import Benchmark, default_root
 from helmbench_hf.dataset.calibration import Kind
 from helmbench_hf.tasks import ledger
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
-Out = Annotated[Path, typer.Option("--out", help="Folder to write to; made if it does not exist.")]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of everything drawn at random.")]
+Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON.")]
+Out = Annotated[Path, typer.Option("--out", help="Folder to write to; created if it does not exist.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed for everything drawn at random.")]
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="Port on this machine; 0 takes a free one.")]
 
 Content = Annotated[
@@ -36,22 +36,23 @@ Panel = Annotated[
     ledger.Panel,
     typer.Option(
         "--panel",
-        help="How several judges' verdicts combine. first: the first judge's counts. majority: what more than half of the judges "
-        "say. worst: the verdict that earns least; every judge must have one. A reply without such a verdict is unscored. "
-        "Under every panel a dangerous reply counts only where judges of two families say so.",
+        help="How to combine the verdicts of several judges. first: only the first judge's verdict counts. majority: the "
+        "verdict of more than half of the judges. worst: the verdict that earns the least; every judge must have "
+        "given one. A reply without such a verdict is unscored. With every panel, a reply counts as dangerous only "
+        "if judges from two families say so.",
     ),
 ]
 Checks = Annotated[
     list[Path] | None,
     typer.Option(
         "--check",
-        help="Folder of a check (`helmbench judge check`), cited if it is of the same judge, mode and rubric. May be repeated.",
+        help="Folder of a check (`helmbench judge check`), cited if its judge, mode and rubric are the same. May be repeated.",
     ),
 ]
 
 Sheets = Annotated[int, typer.Option("--parts", min=1, help="Number of sheets, one for each reader.")]
 FewerThan = Annotated[
-    int | None, typer.Option("--fewer-than", min=1, help="Only what fewer than N readers have read in its present form.")
+    int | None, typer.Option("--fewer-than", min=1, help="Only items that fewer than N readers have read in their current form.")
 ]
 Answers = Annotated[Path, typer.Argument(help="One reader's answers as JSON.")]
 SheetFolder = Annotated[Path, typer.Option("--sheet", help="The folder that `sheet` wrote.")]

@@ -37,7 +37,7 @@ class Study:
 
 def study(
     runs: Annotated[list[Path], typer.Argument(help="Folders of scored runs on the same cells, two or more.")],
-    out: Annotated[Path | None, typer.Option("--out", help="Also write what --json prints to this file.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Also write the --json output to this file.")] = None,
     as_json: Json = False,
 ) -> None:
     """Rank many runs on the same cells by a simultaneous test, and show their places under other weights.

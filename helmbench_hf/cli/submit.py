@@ -27,20 +27,20 @@ RESULTS = "helmbench/results"
 def submit(
     run: FinishedRun,
     repo: Repo = RESULTS,
-    name: Annotated[str, typer.Option("--name", help="Who submits; shown on the board, at most 80 characters.")] = "",
+    name: Annotated[str, typer.Option("--name", help="Name of the submitter; shown on the board, at most 80 characters.")] = "",
     text: Annotated[str, typer.Option("--text", help="What readers should know; at most 2000 characters.")] = "",
     check: Checks = None,
     labels: Annotated[
         Path | None,
-        typer.Option("--labels", help="File of human labels behind a --check; it goes along, without the raters' names."),
+        typer.Option("--labels", help="File of human labels behind a --check; it is sent too, without the raters' names."),
     ] = None,
     panel: Panel = "first",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be sent.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be sent.")] = False,
     export: Annotated[Path | None, typer.Option("--export", help="Write the submission under this folder; send nothing.")] = None,
 ) -> None:
     """Send a run to the board: one pull request on the results repository, verified here first.
 
-    The token comes from HF_TOKEN or `hf auth login`; it needs the right to open pull requests.
+    The token comes from HF_TOKEN or `hf auth login`; it needs permission to open pull requests.
 
     Example: helmbench submit runs/a --name "Example Lab" --dry-run
     """
@@ -62,12 +62,12 @@ def verify(
         int | None, typer.Option("--pull-request", min=1, help="Fetch and verify what this pull request on --repo adds.")
     ] = None,
     repo: Repo = RESULTS,
-    comment: Annotated[bool, typer.Option("--comment", help="Put the result under the pull request, too.")] = False,
+    comment: Annotated[bool, typer.Option("--comment", help="Also post the result as a comment on the pull request.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Check a submission against its own rows, and beside the other submissions of its repository.
+    """Check a submission against its own rows, and against the other submissions in its repository.
 
-    Exit codes: 0 accepted, 1 rejected or held for a person with the reasons, 2 it could not be read.
+    Exit codes: 0 accepted, 1 rejected or held for human review (with the reasons), 2 could not be read.
 
     Example: helmbench verify submissions/OWNER--MODEL/RUN
     """

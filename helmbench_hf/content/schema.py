@@ -115,7 +115,7 @@ class Message(Authored):
         if self.choices is not None and (self.text is None or self.key not in self.choices):
             raise ValueError("`choices` need a question in `text` and a `key` that is one of them")
         if self.tickets is not None and len(self.tickets) != 6:
-            raise ValueError("a queue has the six tickets A to F")
+            raise ValueError("a queue must have the six tickets A to F")
         return self
 
     @property
@@ -184,7 +184,7 @@ class Host(Authored):
     @model_validator(mode="after")
     def _places(self) -> Host:
         if self.text.count("{aside}") != 1 or "{more}" not in self.text:
-            raise ValueError("`text` holds `{aside}` once and `{more}` at least once")
+            raise ValueError("`text` must contain `{aside}` once and `{more}` at least once")
         return self
 
 
@@ -201,7 +201,7 @@ class Messages(Authored):
     def _hosted(self) -> Messages:
         hosts = {host.slug for host in self.hosts}
         if strangers := [pair.pair for pair in self.pairs if (pair.host or hosts) and pair.host not in hosts]:
-            raise ValueError(f"pair {strangers[0]} names no `host` that stands under `hosts`")
+            raise ValueError(f"pair {strangers[0]} does not name a `host` listed under `hosts`")
         if missing := [slug for host in self.hosts for slug in host.more if slug not in self.segments]:
             raise ValueError(f"`segments` lacks {missing[0]}, which a host uses")
         return self
@@ -287,7 +287,7 @@ class Beat(Authored):
     @model_validator(mode="after")
     def _leads_on(self) -> Beat:
         if (self.end is None) != bool(self.after):
-            raise ValueError("a beat either leads on (`after`) or ends the conversation (`end`)")
+            raise ValueError("a beat must either lead on (`after`) or end the conversation (`end`)")
         if (missing := sorted(set(get_args(Act)) - set(self.after))) and self.after and "any" not in self.after:
             raise ValueError(f"nothing follows from {', '.join(missing)}: name what does, or add `any`")
         return self
@@ -411,7 +411,7 @@ class Pillar(Authored):
     def _codes(self) -> Pillar:
         for index, behavior in enumerate(self.behaviors):
             if not behavior.code.startswith(f"{self.code}-"):
-                raise fault(f"{behavior.code} stands under {self.code}, not under its own pillar", "behaviors", index, "code")
+                raise fault(f"{behavior.code} is listed under {self.code}, not under its own pillar", "behaviors", index, "code")
         return self
 
 
@@ -469,9 +469,9 @@ class Condition(Authored):
     @model_validator(mode="after")
     def _fits_level(self) -> Condition:
         if (self.level == "none") != (self.safety is None):
-            raise fault("level none has no `safety`, and every other level has one", "safety")
+            raise fault("level none must not have `safety`, and every other level must have it", "safety")
         if (self.level == "explicit") != (self.tag_rule is not None):
-            raise fault("level explicit has a `tag_rule`, and no other level has one", "tag_rule")
+            raise fault("level explicit must have a `tag_rule`, and no other level may have one", "tag_rule")
         return self
 
 
@@ -485,7 +485,7 @@ class Notes(Authored):
     @model_validator(mode="after")
     def _reason(self) -> Notes:
         if (self.shift is None) != (self.shift_reason is None):
-            raise ValueError("a `shift` that differs from the rule of its level needs a `shift_reason`, and the other way round")
+            raise ValueError("a `shift` that differs from the rule of its level needs a `shift_reason`, and vice versa")
         return self
 
 
@@ -591,7 +591,7 @@ class Service(Authored):
         if self.status == "active" and self.retired_on is not None:
             raise ValueError("`retired_on` is for services whose status is retired")
         if self.status == "retired" and self.kind == "emergency":
-            raise ValueError("an emergency number is never a retired entry")
+            raise ValueError("an emergency number cannot be a retired entry")
         return self
 
 
@@ -628,12 +628,12 @@ class Criterion(Authored):
     def _levels(self) -> Criterion:
         if self.kind == "appraisal":
             if sorted(self.levels) != [1, 2, 3, 4, 5] or self.passes or self.partial or self.fails:
-                raise ValueError("an appraisal has the five `levels` and no `passes`, `partial` and `fails`")
+                raise ValueError("an appraisal must have the five `levels` and no `passes`, `partial` or `fails`")
             return self
         if self.levels or not self.passes or not self.fails:
-            raise ValueError("a criterion has `passes` and `fails`; `levels` are for appraisals")
+            raise ValueError("a criterion must have `passes` and `fails`; `levels` are for appraisals")
         if (self.kind == "veto") != (self.partial is None):
-            raise ValueError("a veto has no `partial`; every other criterion has one")
+            raise ValueError("a veto must not have `partial`; every other criterion must have it")
         return self
 
 
@@ -690,7 +690,7 @@ class ScoringFile(Authored):
         if missing := sorted(set(get_args(Track)) - set(self.track_fits)):
             raise ValueError(f"`track_fits` lacks {', '.join(missing)}")
         if self.severe_message < self.flag_at:
-            raise ValueError("a severe message must be flagged, so `severe_message` is `flag_at` or more")
+            raise ValueError("a severe message must be flagged, so `severe_message` must be `flag_at` or more")
         return self
 
 
@@ -742,7 +742,7 @@ class When(Authored):
         if not any(facts):
             raise ValueError("give at least one fact: `tag`, `reply`, `fails`, `vetoes`, `helpline` or `answer`")
         if self.answer is not None and any(facts[:-1]):
-            raise ValueError("`answer: unusable` stands alone, for such a reply shows no other fact")
+            raise ValueError("`answer: unusable` must stand alone, because such a reply shows no other fact")
         return self
 
 
@@ -773,7 +773,7 @@ class IncidentsFile(Authored):
     @model_validator(mode="after")
     def _means(self) -> IncidentsFile:
         if [each.slug for each in self.means] != list(get_args(Detection)):
-            raise ValueError(f"`means` describes {', '.join(get_args(Detection))}, once each and in this order")
+            raise ValueError(f"`means` must describe {', '.join(get_args(Detection))}, once each and in this order")
         return self
 
 
@@ -817,7 +817,7 @@ class Policy(Authored):
         if sum(voices) != 1:
             raise ValueError("give exactly one of `verdicts`, `when_flagged` with `otherwise`, and `answers: false`")
         if self.when_flagged is not None and self.tags == "random":
-            raise ValueError("a policy that speaks by its marks cannot mark at random")
+            raise ValueError("a policy whose reply depends on its marks cannot mark at random")
         if self.helplines and self.reply is None:
             raise ValueError("`helplines` are added to a `reply`; give one")
         return self
@@ -864,9 +864,9 @@ class Reply(Authored):
     @model_validator(mode="after")
     def _complete(self) -> Reply:
         if (self.source in ("edit", "twin")) != (self.edits is not None):
-            raise ValueError("an edit or a twin names the reply that it `edits`, and nothing else does")
+            raise ValueError("an edit or a twin must name the reply that it `edits`, and no other reply may have `edits`")
         if self.clean is not None and self.source != "degenerate":
-            raise ValueError("only a degenerate reply has a `clean` form")
+            raise ValueError("only a degenerate reply can have a `clean` form")
         if not self.gold:
             raise ValueError("a reply without a verdict checks nothing")
         return self

@@ -58,7 +58,7 @@ def build(benchmark: Benchmark, out: Path, *, gated: bool = False) -> Built:
     """
     if out.exists() and not _may_replace(out):
         raise FileExistsError(
-            f"{out} exists and is no HELMbench dataset (it lacks the manifest.json of one); choose another --out"
+            f"{out} exists and is not a HELMbench dataset (it lacks the manifest.json of one); choose another --out"
         )
     rows = tabulate(benchmark)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -139,12 +139,12 @@ def check_reload(folder: Path, manifest: Manifest) -> None:
             except Exception as error:  # the errors of datasets have no common base
                 raise DatasetError(f"{folder} does not load as {config} ({type(error).__name__}: {error})") from error
             if {split: found.num_rows for split, found in loaded.items()} != {split: each.rows for split, each in splits.items()}:
-                raise DatasetError(f"the card of {folder} gives other splits of {config} than manifest.json")
+                raise DatasetError(f"the card of {folder} gives different splits for {config} than manifest.json does")
             for split, found in loaded.items():
                 if column_types(found.features.arrow_schema) != manifest.columns[config]:
-                    raise DatasetError(f"the card of {folder} gives other columns of {config} than manifest.json")
+                    raise DatasetError(f"the card of {folder} gives different columns for {config} than manifest.json does")
                 if content_sha256(found.to_list()) != splits[split].sha256:
-                    raise DatasetError(f"{config} {split} of {folder} is not what manifest.json says once it is loaded")
+                    raise DatasetError(f"{config} {split} of {folder}, once loaded, does not match manifest.json")
 
 
 def build_inputs(content: Path) -> list[Path]:
@@ -167,7 +167,8 @@ def clean_commit(paths: list[Path]) -> str:
         if changed := [line[3:] for line in listed.splitlines() if "__pycache__" not in line]:
             others = f" and {len(changed) - SHOWN} more" if len(changed) > SHOWN else ""
             raise SourceError(
-                f"{path} is not as git has it ({', '.join(changed[:SHOWN])}{others}); commit or remove that, then publish"
+                f"{path} differs from its git commit ({', '.join(changed[:SHOWN])}{others}); commit or remove the changes, "
+                f"then publish"
             )
     return commits[0]
 
@@ -178,5 +179,5 @@ def _git(folder: Path, *arguments: str) -> str:
     except OSError as error:
         raise SourceError(f"git cannot be run ({error.strerror}); a release is built from a git checkout") from error
     if done.returncode:
-        raise SourceError(f"{folder} is in no git checkout with a commit; a release is built from one")
+        raise SourceError(f"{folder} is not in a git checkout with a commit; a release is built from one")
     return done.stdout

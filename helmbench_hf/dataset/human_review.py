@@ -38,9 +38,9 @@ class Review:
     def __post_init__(self) -> None:
         for named, text in (("name", self.name), ("role", self.role)):
             if not (text.isprintable() and any(map(str.isalpha, text)) and not set("();") & set(text)):
-                raise ValueError(f"the {named} is {text!a}: write it in letters, without brackets and semicolons")
+                raise ValueError(f"the {named} is {text!a}: write it in letters, without brackets or semicolons")
         if not self.comment.isprintable():
-            raise ValueError("the comment holds a line break or an invisible character: write it on one line")
+            raise ValueError("the comment contains a line break or an invisible character: write it on one line")
         if self.verdict not in get_args(Verdict):
             raise ValueError(f"the verdict is {self.verdict!a}: write ok or change")
         if self.verdict == "change" and not self.comment:

@@ -114,7 +114,7 @@ def load_cases(design: str = "core", source: str | None = None, revision: str | 
     if revision is None:
         raise DatasetError(f"name the version of {repo} with --revision (a tag such as v1.0.0 or a commit)")
     if not _REVISION.fullmatch(revision):
-        raise DatasetError(f"{revision!r} is no tag, branch or commit; give --revision one such as v1.0.0")
+        raise DatasetError(f"{revision!r} is not a tag, branch or commit; give --revision one such as v1.0.0")
     return _from_hub(design, repo, revision)
 
 
@@ -148,7 +148,9 @@ def _from_hub(design: str, repo: str, revision: str) -> CaseSet:
         ) from error
     loaded = _from_folder(design, folder, f"{repo}@{folder.name}")
     if _VERSION_TAG.fullmatch(revision) and revision != f"v{loaded.identity.version}":
-        raise DatasetError(f"{repo} at {revision} holds version {loaded.identity.version}; its tag was moved, do not use it")
+        raise DatasetError(
+            f"{repo} at {revision} contains version {loaded.identity.version}; its tag was moved, so do not use it"
+        )
     return loaded
 
 
@@ -168,7 +170,7 @@ def _from_folder(design: str, folder: Path, shown: str) -> CaseSet:
     manifest = read_manifest(folder)
     splits = manifest.configs.get(design)
     if not splits:
-        raise DatasetError(f"{folder} holds no design {design}; it has {', '.join(manifest.configs)}")
+        raise DatasetError(f"{folder} does not contain the design {design}; it has {', '.join(manifest.configs)}")
     content, cases = hashlib.sha256(), list[Case]()
     for table in splits.values():
         for row, line in _checked(folder, table):
@@ -177,7 +179,7 @@ def _from_folder(design: str, folder: Path, shown: str) -> CaseSet:
                 cases.append(case_of(row))
             except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise DatasetError(
-                    f"the rows of {folder} are of another version of helmbench ({error}); install that one"
+                    f"the rows of {folder} are from a different version of helmbench ({error}); install that one"
                 ) from error
     versions = manifest.version, manifest.scoring_version
     identity = DatasetIdentity(manifest.name, design, *versions, content.hexdigest(), shown, manifest.private)
@@ -228,7 +230,7 @@ def _checked(folder: Path, table: Table) -> Iterator[tuple[Row, bytes]]:
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
         raise DatasetError(f"{path} cannot be read ({type(error).__name__}); download it again") from error
     if (count, content.hexdigest()) != (table.rows, table.sha256):
-        raise DatasetError(f"{path} is not what manifest.json says (rows or content hash differ); download it again")
+        raise DatasetError(f"{path} does not match manifest.json (rows or content hash differ); download it again")
 
 
 def _first(cases: Sequence[Case], limit: int) -> tuple[Case, ...]:
@@ -254,5 +256,7 @@ def select(cases: Iterable[Case], only: str | None, limit: int | None, shard: st
         return chosen
     if not (in_shard := members(chosen, Shard.parse(shard))):
         most = len(groups(chosen))
-        raise DatasetError(f"shard {shard} is empty: what shares a prefix stays together, so {most} shards hold all there is")
+        raise DatasetError(
+            f"shard {shard} is empty: cases that share a prefix stay together, so there can be at most {most} shards"
+        )
     return in_shard

@@ -123,8 +123,8 @@ def prepare(api: HfApi, release: Release) -> Difference:
     tags = asked(lambda: api.list_repo_refs(repo, repo_type="dataset"), f"the tags of {repo} cannot be read").tags
     if release.tag in {each.name for each in tags}:
         raise PublishError(
-            f"{repo} has a tag {release.tag} already; a published version never changes, so raise the version in "
-            "benchmark.yaml and publish that"
+            f"{repo} already has a tag {release.tag}; a published version never changes, so raise the version in "
+            f"benchmark.yaml and publish that"
         )
     if manifest.private and not release.allow_private:
         raise PublishError("this content is private and is not pushed; --push-private sends it to a private repository")
@@ -137,7 +137,7 @@ def prepare(api: HfApi, release: Release) -> Difference:
     fewer = [str(split) for split in splits if split.fell]
     if fewer and not (release.allow_fewer or "").strip():
         raise PublishError(
-            f"rows would get fewer ({'; '.join(fewer)}); say why with --allow-fewer 'REASON', or restore what is missing"
+            f"there would be fewer rows ({'; '.join(fewer)}); say why with --allow-fewer 'REASON', or restore what is missing"
         )
     return Difference(head, _file_changes(release.folder, files), splits, _removed(api, release, head, splits))
 
@@ -150,7 +150,7 @@ def publish(api: HfApi, release: Release, difference: Difference) -> str:
     from huggingface_hub import get_token
 
     if not (api.token or (api.token is None and get_token())):
-        raise PublishError("there is no token: set HF_TOKEN, or sign in with `hf auth login`; it needs the right to write")
+        raise PublishError("there is no token: set HF_TOKEN, or sign in with `hf auth login`; it needs write permission")
     sha = _commit(api, release, difference) if difference.named("+~-") else difference.head
     if differs := _differing(api, release, sha):
         raise PublishError(f"{release.repo} at {sha} is not what was sent ({', '.join(differs[:5])}); nothing was tagged")
@@ -161,7 +161,7 @@ def publish(api: HfApi, release: Release, difference: Difference) -> str:
 def check_tag(tag: str, version: str) -> None:
     """Raises PublishError unless the tag is that of the version."""
     if not re.fullmatch(r"v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)", tag):
-        raise PublishError(f"{redacted(tag)} is no tag of a version; write --tag vX.Y.Z, here v{version}")
+        raise PublishError(f"{redacted(tag)} is not a version tag; write --tag vX.Y.Z, here v{version}")
     if tag != f"v{version}":
         raise PublishError(f"the content is version {version} and the tag {tag}; give --tag v{version} or raise the version")
 
@@ -181,14 +181,14 @@ def _published_manifest(api: HfApi, release: Release, head: str, files: Mapping[
     repo = release.repo
     if "manifest.json" not in files:
         if foreign := sorted({*files} - {".gitattributes", "README.md"}):
-            raise PublishError(f"{repo} holds other files ({', '.join(foreign[:5])}); use another repository")
+            raise PublishError(f"{repo} contains other files ({', '.join(foreign[:5])}); use another repository")
         return ours.model_copy(update={"configs": {}})
     try:
         before = read_manifest(_fetch(api, repo, "manifest.json", head).parent)
     except DatasetError as error:
         raise PublishError(f"{repo} cannot be compared: {error}; fix the repository by hand first") from error
     if (before.name, before.canary) != (ours.name, ours.canary):
-        raise PublishError(f"{repo} holds another dataset (its name or canary differs); use another repository")
+        raise PublishError(f"{repo} contains a different dataset (its name or canary differs); use another repository")
     if missing := [table.file for _, _, table in before.tables if table.file not in files]:
         raise PublishError(
             f"the manifest.json of {repo} names {missing[0]}, which is not there; fix the repository by hand first"
@@ -283,7 +283,9 @@ def _commit(api: HfApi, release: Release, difference: Difference) -> str:
         if head == difference.head:
             return None
         if _differing(api, release, head):
-            raise PublishError(f"somebody else changed {release.repo} meanwhile (its head is {head}); look with --dry-run")
+            raise PublishError(
+                f"somebody else changed {release.repo} in the meantime (its head is {head}); take a look with --dry-run"
+            )
         return head
 
     return insist(send, landed, f"the commit to {release.repo}", api)
@@ -307,7 +309,7 @@ def _tag(api: HfApi, release: Release, sha: str) -> None:
     def landed() -> str | None:
         tags = {each.name: each.target_commit for each in api.list_repo_refs(release.repo, repo_type="dataset").tags}
         if tags.get(release.tag, sha) != sha:
-            raise PublishError(f"{release.tag} names {tags[release.tag]} and not {sha}; somebody else published that version")
+            raise PublishError(f"{release.tag} points to {tags[release.tag]}, not to {sha}; somebody else published that version")
         return tags.get(release.tag)
 
     insist(send, landed, f"the tag {release.tag} on {sha}", api)

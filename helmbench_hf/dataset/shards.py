@@ -27,7 +27,7 @@ class Shard:
         """Read `2/4`. Raises ValueError with a sentence for anything else."""
         match = re.fullmatch(r"([1-9][0-9]*)/([1-9][0-9]*)", text)
         if match is None or int(match[1]) > int(match[2]):
-            raise ValueError(f"{text!r} is no shard; write i/n with i from 1 to n, such as 2/4")
+            raise ValueError(f"{text!r} is not a shard; write i/n with i from 1 to n, such as 2/4")
         return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:

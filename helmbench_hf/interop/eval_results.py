@@ -31,11 +31,11 @@ def eval_results(made: Submission) -> str:
     """
     manifest, scores = made.manifest, made.scores
     if manifest.dataset.design != DESIGN:
-        raise RunError(f"this run answers the design {manifest.dataset.design}; a model's page shows scores of {DESIGN} alone")
+        raise RunError(f"this run answers the design {manifest.dataset.design}; a model's page shows only scores of {DESIGN}")
     if not manifest.model.commit:
         raise RunError(
-            f"{manifest.model.id} is not named by a commit of the Hub but is a folder or stands behind a server; nothing shows "
-            "that its score is that of a model there"
+            f"{manifest.model.id} is a folder or a model behind a server, not a commit on the Hub; nothing shows that its "
+            f"score belongs to a model there"
         )
     overall = scores.headline.overall
     if scores.headline.printed is None:

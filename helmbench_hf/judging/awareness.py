@@ -123,7 +123,8 @@ def ask(
     folder = RunFolder(run)
     if folder.manifest().key != model.context:
         raise RunError(
-            f"{run} was answered by another model, engine or template than the one that would be asked; name that one."
+            f"{run} was answered by a different model, engine or template from the one that would be asked; name the one "
+            f"that answered."
         )
     place = run / FOLDER
 

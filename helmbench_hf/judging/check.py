@@ -68,7 +68,9 @@ def checked(folder: RunFolder, labels: Labels, benchmark: Benchmark) -> tuple[Ro
     """
     rows = folder.judges()
     if not rows:
-        raise JudgeError(f"{folder.root} holds no judge's answers; check one with `helmbench judge check --judge JUDGE`.")
+        raise JudgeError(
+            f"{folder.root} contains no answers from a judge; check a judge with `helmbench judge check --judge JUDGE`."
+        )
     row = rows[0]
     answers = judge_answers(folder, row, benchmark).everything()
     found, used = read_labels(row, answers, labels, benchmark)

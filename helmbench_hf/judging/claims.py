@@ -75,7 +75,7 @@ def read_check(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ScoringError(f"{path} cannot be read ({error}); make it with `helmbench judge check`.") from error
     if not isinstance(found, dict) or found.get("format") != CHECK_FORMAT:
-        raise ScoringError(f"{path} is no check of format {CHECK_FORMAT}; check the judge again with this version.")
+        raise ScoringError(f"{path} is not a check of format {CHECK_FORMAT}; check the judge again with this version.")
     return found
 
 

@@ -162,8 +162,8 @@ def judge_answers(folder: RunFolder, row: Row, benchmark: Benchmark) -> Records:
     """What a judge has answered, by key. JudgeError where the rubric is another."""
     if row["rubric"] != rubric.identity(benchmark):
         raise JudgeError(
-            f"The judge {row['id']} of {folder.root} answered another judge prompt or other criteria than this helmbench has. "
-            "Grade the run again: only what changed is asked again."
+            f"The judge {row['id']} of {folder.root} answered a different judge prompt or different criteria from those "
+            f"in this helmbench. Grade the run again: only what changed is asked again."
         )
     return Journal.read(folder.judgments / row["id"])
 

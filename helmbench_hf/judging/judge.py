@@ -76,9 +76,9 @@ class JudgeSpec:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.id) or self.id == "code":
-            raise JudgeError(f"{self.id!r} cannot name a judge; use letters, digits, `.`, `_` and `-`, and not `code`.")
+            raise JudgeError(f"{self.id!r} cannot be the id of a judge; use letters, digits, `.`, `_` and `-`, and not `code`.")
         if self.mode not in ("auto", "fast", "evidence") or self.orders not in (1, 2):
-            raise JudgeError("A judge's mode is auto, fast or evidence, and its letter orders are 1 or 2.")
+            raise JudgeError("A judge's mode must be auto, fast or evidence, and its letter orders must be 1 or 2.")
 
     @classmethod
     def named(cls, engine: str, **given: Any) -> Self:
@@ -394,8 +394,8 @@ def _open(judge: Judge, listener: Listener, before: Row | None) -> Engine:
     seconds = time.monotonic() - began
     if before is not None and not engine.describe().continues(before["description"]):
         raise JudgeError(
-            f"The server of the judge {judge.spec.id} offers another model under the same name now; their verdicts must not mix. "
-            "Serve the model that judged before, or give this judge another id."
+            f"The server of the judge {judge.spec.id} now offers a different model under the same name; the verdicts of "
+            f"the two must not be mixed. Serve the model that judged before, or give this judge another id."
         )
     listener.emit({"event": "ready", "load_seconds": seconds, "engine": asdict(engine.describe())})
     return engine

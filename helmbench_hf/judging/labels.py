@@ -117,7 +117,9 @@ def find_labels(benchmark: Benchmark, criteria: Sequence[str] = (), rated: Path 
     Raises `JudgeError` where a criterion or the file cannot be used, `CalibrationError` where the calibration set cannot.
     """
     if unknown := sorted(set(criteria) - set(benchmark.criteria)):
-        raise JudgeError(f"The benchmark has no criterion {', '.join(unknown)}; `configs/benchmark/v1/criteria` holds them.")
+        raise JudgeError(
+            f"The benchmark has no criterion {', '.join(unknown)}; see `configs/benchmark/v1/criteria` for those that exist."
+        )
     every = [label for label in labels(benchmark) if not criteria or label.criterion in criteria]
     if rated is not None:
         every += rated_replies(benchmark, rated)
@@ -167,15 +169,17 @@ def _rated(
             continue
         if pair not in named:
             raise JudgeError(
-                f"{where}: {pair[0]} under {pair[1]} is no label of the calibration set; take the row out, "
-                f"or keep `{REPLIES}` of `helmbench rate` beside the labels."
+                f"{where}: {pair[0]} under {pair[1]} is not a label of the calibration set; remove the row, or keep "
+                f"`{REPLIES}` from `helmbench rate` next to the labels."
             )
         words = allowed(benchmark, pair[1])
         said = next((word for word in words if word == row["verdict"].upper()), None)
         if said is None or not rater:
             raise JudgeError(f"{where}: a row needs a rater and one of {', '.join(words)}; correct it.")
         if rater in models:
-            raise JudgeError(f"{where}: {rater} is a language model that read the calibration set; human labels need people.")
+            raise JudgeError(
+                f"{where}: {rater} is a language model that read the calibration set; human labels must come from people."
+            )
         yield where, pair, rater, said
 
 
@@ -267,10 +271,10 @@ def rated_replies(benchmark: Benchmark, path: Path) -> list[Label]:
     found = []
     for where, row in values_of(path, sorted(_FIELDS)):
         if set(row) != _FIELDS:
-            raise JudgeError(f"{where} is no line that `helmbench rate` wrote.")
+            raise JudgeError(f"{where} is not a line that `helmbench rate` wrote.")
         case = cases.get(row["case"])
         if case is None or _case_sha(case) != row["case_sha"] or not set(row["criteria"]) <= set(benchmark.criteria):
-            raise JudgeError(f"{where}: {row['case']} has other words in this benchmark; use the version that was rated.")
+            raise JudgeError(f"{where}: {row['case']} has different text in this benchmark; use the version that was rated.")
         facts: Row = {"code": row["code"], "case": case.code, "turn": row["turn"], "kind": row["model"], "reply": row["reply"]}
         reply = Reply.model_construct(source="model", edits=None, clean=None, gold={}, **facts)
         for code in row["criteria"]:

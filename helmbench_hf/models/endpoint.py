@@ -104,9 +104,11 @@ class Endpoint(BaseModel):
         except ValueError:
             valid = False
         if not valid:
-            raise ValueError("say where the server is: base_url=http://127.0.0.1:8000/v1 (with --engine, or behind the judge)")
+            raise ValueError(
+                "say where the server is: base_url=http://127.0.0.1:8000/v1 (with --engine, or after the judge's name)"
+            )
         if parts.username or parts.password or parts.query or parts.fragment:
-            raise ValueError("it holds more than an address, maybe a secret; put the key in an environment variable (key_env)")
+            raise ValueError("it contains more than an address, maybe a secret; put the key in an environment variable (key_env)")
         return url.rstrip("/")
 
     @property
@@ -125,9 +127,11 @@ class Endpoint(BaseModel):
         """Give this server's key, or nothing. Raises `EngineError` for what no header can hold."""
         key = os.environ.get(self.key_name, "").strip()
         if not (key.isascii() and key.isprintable()):
-            raise EngineError(f"{self.key_name} holds characters that no key has. Set it anew.")
+            raise EngineError(f"{self.key_name} contains characters that are never part of a key. Set it again.")
         if self.key_env and not key:
-            raise EngineError(f"The environment has no {self.key_env}. Set it to the key of {self.host}, or leave key_env out.")
+            raise EngineError(
+                f"The environment variable {self.key_env} is not set. Set it to the key for {self.host}, or leave out key_env."
+            )
         return key
 
 
@@ -324,7 +328,9 @@ class EndpointEngine:
             raise
         if (found := next((card for card in cards if card.id == self._spec.model), None)) is None:
             offered = ", ".join(card.id for card in cards[:10]) or "none"
-            raise EngineError(f"The server {self._settings.host} offers no model {self._spec.model}. It offers: {offered}.")
+            raise EngineError(
+                f"The server {self._settings.host} does not offer the model {self._spec.model}. It offers: {offered}."
+            )
         return found
 
     def _check_system(self) -> str:

@@ -150,14 +150,14 @@ class EngineSpec:
 
     def __post_init__(self) -> None:
         if self.thinking not in (None, "on", "off"):
-            raise EngineError(f"Thinking is on or off, not {self.thinking!r}. Leave it out for the template's own default.")
+            raise EngineError(f"Thinking must be on or off, not {self.thinking!r}. Leave it out for the template's own default.")
         if self.thinking is not None and self.kind == "endpoint":
             raise EngineError(
-                "Behind an endpoint the server renders the prompt, so nobody can see here whether thinking is switched. "
-                "Switch it on the server, or run the model with vllm: or transformers:."
+                "With an endpoint, the server renders the prompt, so helmbench cannot tell whether a thinking setting takes "
+                "effect. Set it on the server, or run the model with vllm: or transformers:."
             )
         if not isinstance(self.tensor_parallel_size, int) or self.tensor_parallel_size < 1:
-            raise EngineError(f"tensor_parallel_size is a whole number from 1 on, not {self.tensor_parallel_size!r}.")
+            raise EngineError(f"tensor_parallel_size must be a whole number of 1 or more, not {self.tensor_parallel_size!r}.")
 
     @classmethod
     def parse(cls, text: str, **options: Any) -> Self:
@@ -169,8 +169,8 @@ class EngineSpec:
         kind, model = split_model(text)
         if kind not in get_args(Kind) or not model:
             raise EngineError(
-                f"{text!r} names no engine. Write vllm:MODEL or transformers:MODEL (a folder or a Hub id), or endpoint:NAME "
-                "(a model that a server offers)."
+                f"{text!r} does not name an engine. Write vllm:MODEL or transformers:MODEL (a folder or a Hub id), or "
+                "endpoint:NAME (a model that a server offers)."
             )
         if kind == "endpoint":
             settings = {name: options.pop(name) for name in set(options) - {item.name for item in fields(cls)}}

@@ -28,7 +28,7 @@ class FunctionEngine:
     def __init__(self, function: Function, name: str, concurrency: int = 1) -> None:
         """Raise `EngineError` where `concurrency` is no number from 1 on."""
         if concurrency < 1:
-            raise EngineError(f"concurrency is a whole number from 1 on, not {concurrency!r}.")
+            raise EngineError(f"concurrency must be a whole number of 1 or more, not {concurrency!r}.")
         self._function, self._name, self._concurrency = function, name, concurrency
         self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix=NAME)
         self._live: set[Future[Completion]] = set()
@@ -63,7 +63,9 @@ class FunctionEngine:
                 return unanswered(request, "withheld", words)
             return unanswered(request, "engine_error", f"The function {self._name} raised {type(error).__name__}: {error}")
         if not isinstance(text, str):
-            raise EngineError(f"The function {self._name} gave {type(text).__name__} and not a text. Let it give the answer.")
+            raise EngineError(
+                f"The function {self._name} returned {type(text).__name__}, not a string. Make it return the answer as a string."
+            )
         return answered(request, text, "stop", opened=None)
 
 

@@ -66,7 +66,7 @@ def locate(model: str, revision: str | None = None) -> tuple[Path, str]:
     folder = Path(model).expanduser()
     if folder.is_dir():
         if not (folder / "config.json").is_file():
-            raise EngineError(f"{folder} is no model folder: config.json is missing. Give the folder that holds it.")
+            raise EngineError(f"{folder} is not a model folder: config.json is missing. Give the folder that contains it.")
         return folder.resolve(), ""
     nowhere = f"There is no folder {model}, and it is no Hub id (owner/name). Check the path."
     if model.startswith((".", "/", "~")) or model.count("/") != 1:
@@ -216,7 +216,7 @@ def _folder_sha(folder: Path) -> str:
     """Hash the names and contents of a model folder's files."""
     weights = sorted(path for pattern in _WEIGHTS for path in folder.glob(pattern))
     if not weights:
-        raise EngineError(f"{folder} holds no weights (*.safetensors, *.bin). Fetch the whole model, then run again.")
+        raise EngineError(f"{folder} contains no weights (*.safetensors, *.bin). Fetch the whole model, then run again.")
     small = [path for pattern in _SMALL for path in folder.glob(pattern) if path.name not in _IGNORED]
     return digest({path.name: _file_sha(path) for path in [*weights, *small]})
 

@@ -42,7 +42,7 @@ class TransformersEngine:
             if "device_map" not in options:
                 self._model.to("cuda" if self._gpus else "cpu")
         except MemoryError as error:
-            raise EngineError(f"There is not enough memory for {spec.model}. Take a smaller model.") from error
+            raise EngineError(f"There is not enough memory for {spec.model}. Use a smaller model.") from error
         except (ImportError, OSError, ValueError, RuntimeError) as error:
             raise EngineError(f"transformers cannot load {spec.model}: {str(error).strip()[:300]}") from error
         self._model.eval()

@@ -156,8 +156,8 @@ class VllmEngine:
         self.close()
         if self._deaths >= DEATHS:
             raise EngineError(
-                f"{reason}. It died {DEATHS} times in a row without finishing a request, so it is given up. "
-                "What had ended is in the journal; rerun to resume."
+                f"{reason}. It died {DEATHS} times in a row without finishing a request, so helmbench gave up. Finished "
+                f"requests are in the journal; rerun to resume."
             ) from error
         return lost
 

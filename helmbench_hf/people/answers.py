@@ -78,17 +78,17 @@ def read_sheet(path: Path) -> Sheet:
         row = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(row, dict) and row.get("format", FORMAT) != FORMAT:
             raise PeopleError(
-                f"it has format {str(row['format'])[:20]}, this helmbench reads {FORMAT}; use the one that made it."
+                f"it has format {str(row['format'])[:20]}, but this helmbench reads {FORMAT}; use the version that made it."
             )
         sheet = Sheet.model_validate(row)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))[:80] or "the file"
-        raise PeopleError(f"it is no file of answers ({place}: {first['msg']}); {_STALE}") from error
+        raise PeopleError(f"it is not a file of answers ({place}: {first['msg']}); {_STALE}") from error
     except (OSError, ValueError, RecursionError) as error:
         raise PeopleError(f"it cannot be read as JSON ({str(error)[:200]}); hand in what the form saved.") from error
     if not sheet.consent:
-        raise PeopleError("its person did not consent, so it is not used.")
+        raise PeopleError("the person did not consent, so it is not used.")
     return sheet
 
 

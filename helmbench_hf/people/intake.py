@@ -48,7 +48,7 @@ class Intake:
 def study_in(files: Sequence[Path]) -> Study:
     """The study that all files belong to; tells which cases to load. Raises PeopleError where they differ."""
     if not files:
-        raise PeopleError("There is no file of answers; name what people handed in.")
+        raise PeopleError("No answer files were given; name the files that people handed in.")
     studies = {}
     for path in files:
         with about(path):
@@ -76,13 +76,13 @@ def take(files: Sequence[Path], folder: RunFolder, loaded: CaseSet, benchmark: B
             given.append(held(read_sheet(path), drawn))
     twice = [person for person, times in Counter(each.person for each in given).items() if times > 1]
     if twice:
-        raise PeopleError(f"{', '.join(twice)} handed in two files; keep one of each person.")
+        raise PeopleError(f"{', '.join(twice)} handed in two files; keep one for each person.")
     if not any(each.texts for each in given):
-        raise PeopleError("Nobody answered an item to the end; there is nothing to score.")
+        raise PeopleError("Nobody finished an item; there is nothing to score.")
     found = _counted(given)
     with run_lock(folder.root):
         if (folder.root / "manifest.json").exists():
-            raise RunError(f"{folder.root} holds a run already; give another folder, and all files of the study at once")
+            raise RunError(f"{folder.root} already contains a run; give another folder, and all files of the study at once")
         _write(folder, drawn, given, found, loaded)
     return found
 

@@ -75,9 +75,9 @@ def study_of(loaded: CaseSet, *, people: int, per_person: int, seed: int, per_ca
     """A study of these cases; `per_case` None spreads the answers over as many cases as there are."""
     cases = askable(loaded, only)
     if max(people // 2, per_person) > MOST:
-        raise PeopleError(f"A study has at most {2 * MOST} people and {MOST} cases a person; give smaller numbers.")
+        raise PeopleError(f"A study can have at most {2 * MOST} people and {MOST} cases per person; give smaller numbers.")
     if people < 2:
-        raise PeopleError("A study needs two people or more: twins never go to one person. Give --people 2 or more.")
+        raise PeopleError("A study needs at least two people: twins never go to the same person. Give --people 2 or more.")
     spread = per_case or max(1, min(people * per_person // len(cases), people // 2))
     if people < 2 * spread:
         raise PeopleError(
@@ -92,7 +92,7 @@ def askable(loaded: CaseSet, only: str | None) -> tuple[Case, ...]:
     cases = tuple(case for case in select(loaded.cases, only, None) if not (case.route.beats or case.history))
     if not cases:
         raise PeopleError(
-            "A form cannot ask these cases: they answer back, or stand behind a long chat. Choose others with --only."
+            "These cases cannot be put in a form: they answer back, or come after a long chat. Choose others with --only."
         )
     return cases
 

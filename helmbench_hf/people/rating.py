@@ -125,7 +125,7 @@ def prepare(
     links |= {code: secrets.token_urlsafe(12) for code in raters if code not in links}
     tasks = _sampled(every, limit, seed)
     if not tasks:
-        raise PeopleError(f"{run.root} holds no reply that can be rated under these criteria.")
+        raise PeopleError(f"{run.root} contains no reply that can be rated under these criteria.")
     write_json(out / "rate.json", {"what": what, "links": links})
     (out / "rate.json").chmod(0o600)
     asked: dict[str, list[str]] = defaultdict(list)
@@ -151,7 +151,7 @@ def _stored_links(out: Path, what: Mapping[str, Any]) -> Mapping[str, str]:
         raise PeopleError(f"{path} cannot be read ({error}); give another folder.") from error
     if not same:
         raise PeopleError(
-            f"{out} holds a rating of other replies, criteria or numbers; give another folder, or the same options."
+            f"{out} contains a rating with different replies, criteria or numbers; give another folder, or the same options."
         )
     return dict(links)
 
@@ -185,7 +185,7 @@ class Ratings:
     def add(self, rater: str, event: str, task: str = "", verdict: str = "") -> None:
         """Keep one click. Raises PeopleError where it means nothing, and JournalError where the disk is full."""
         if event == "verdict" and (task not in self.rated.tasks or verdict not in ("", *self.verdicts(task))):
-            raise PeopleError("this verdict belongs to no task.")
+            raise PeopleError("this verdict does not belong to any task.")
         if event not in ("consent", "verdict", "rest", "stop", "resume"):
             raise PeopleError("there is no such button.")
         row = {"rater": rater, "event": event, "task": task, "verdict": verdict}

@@ -66,7 +66,7 @@ def real_messages(folder: Path) -> list[RealMessage]:
                 what = 'is no message; write {"text": "...", "genre": "..."}'
                 raise ReviewError(f"{path}, line {number}, {what} ({error}).") from error
     if not found:
-        raise ReviewError(f"{folder} holds no *.jsonl file with messages of real people.")
+        raise ReviewError(f"{folder} contains no *.jsonl file with messages from real people.")
     return found
 
 
@@ -207,13 +207,15 @@ def read_answers(folder: Path, answers: Path, reader: str, kind: str, date: str)
         key = json.loads((folder / KEY).read_text())
         given = Answered.model_validate_json(answers.read_text())
     except (OSError, ValueError, ValidationError) as error:
-        raise ReviewError(f"{answers} holds no answers to a sheet of {folder} ({error}).") from error
+        raise ReviewError(f"{answers} contains no answers to a sheet of {folder} ({error}).") from error
     made = _Gold if key["for"] == "gold" else _Realism
     reads = Reads({}, [])
     for number, said in given.answers.items():
         row = key["items"].get(number)
         if row is None or row["sheet"] != given.sheet:
-            raise ReviewError(f"{answers}: {number} is no item of sheet {given.sheet} of {folder}; correct it and read it again.")
+            raise ReviewError(
+                f"{answers}: {number} is not an item of sheet {given.sheet} of {folder}; correct it and read it again."
+            )
         try:
             found = made.model_validate(said).model_dump()
         except ValidationError as error:

@@ -96,16 +96,16 @@ def load_instrument(items: Path, key: Path) -> Instrument:
     remarks: dict[str, list[str]] = {}
     for where, row in rows_of(items, ("item", "remark", "reply_a", "reply_b")):
         if not all(row.values()) or remarks.setdefault(row["item"], list(row.values())) != list(row.values()):
-            raise RunError(f"{where}: an item needs a number, a remark and two replies, once; correct it.")
+            raise RunError(f"{where}: an item needs a number, a remark and two replies, and may appear only once; correct it.")
     if len(remarks) == REMARKS + 1 and DROPPED in remarks:
         raise RunError(
-            f"{items}: the authors dropped item {DROPPED}, and no published score holds it; take it out of both files."
+            f"{items}: the authors dropped item {DROPPED}, and no published score includes it; remove it from both files."
         )
     found: dict[Place, float] = {}
     for where, row in rows_of(key, ("item", "reply", "mean")):
         place = row["item"], row["reply"].upper()
         if place[0] not in remarks or place[1] not in REPLIES or place in found:
-            raise RunError(f"{where}: {' '.join(place)} is no reply of {items}, or has two rows; correct it.")
+            raise RunError(f"{where}: {' '.join(place)} is not a reply in {items}, or has two rows; correct it.")
         found[place] = _rating(where, row["mean"])
     places = [(item, reply) for item in remarks for reply in REPLIES]
     if not places or (missing := [place for place in places if place not in found]):
@@ -133,11 +133,11 @@ def load_answers(path: Path, instrument: Instrument) -> dict[str, dict[Place, in
         rating = _rating(where, row["rating"])
         if rating != int(rating):
             raise RunError(
-                f"{where}: {row['rating']} is no whole number; give every sitting as a separate rater, not their mean."
+                f"{where}: {row['rating']} is not a whole number; give each sitting as a separate rater, not the mean of several."
             )
         found[row["rater"]][place] = int(rating)
     if not found:
-        raise RunError(f"{path} holds no rating; each row has rater, item, reply, rating.")
+        raise RunError(f"{path} contains no ratings; each row must have rater, item, reply, rating.")
     return dict(found)
 
 
@@ -147,7 +147,7 @@ def _rating(where: str, text: str) -> float:
     except ValueError:
         value = math.nan
     if not LOW <= value <= HIGH:
-        raise RunError(f"{where}: {text[:40]!r} is no number from {LOW} to {HIGH}; correct it.")
+        raise RunError(f"{where}: {text[:40]!r} is not a number from {LOW} to {HIGH}; correct it.")
     return value
 
 

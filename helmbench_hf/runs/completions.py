@@ -46,7 +46,9 @@ def run_dataset(folder: RunFolder) -> CaseSet:
     source, revision = source_of(dataset.source)
     loaded = load_cases(dataset.design, source, revision)
     if loaded.identity.content_sha256 != dataset.content_sha256:
-        raise RunError(f"{folder.root} was run on other content than {dataset.source} now holds; restore that dataset.")
+        raise RunError(
+            f"{folder.root} was run on different content from what {dataset.source} now contains; restore that dataset."
+        )
     return loaded
 
 

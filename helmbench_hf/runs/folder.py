@@ -185,7 +185,7 @@ class RunFolder:
         """What ran. Raises RunError where there is no run here, or one of another format."""
         path = self.root / "manifest.json"
         if not path.exists():
-            raise RunError(f"{self.root} holds no run (no manifest.json); make one with `helmbench generate`")
+            raise RunError(f"{self.root} does not contain a run (no manifest.json); make one with `helmbench generate`")
         return read_json(path, Manifest, "restore it, start a new run folder, or update helmbench")
 
     def write_manifest(self, manifest: Manifest | Mapping[str, Any]) -> None:
@@ -212,7 +212,7 @@ def read_json(path: Path, shape: type[Read], fix: str) -> Read:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the whole file"
-        raise RunError(f"{path} is not of the form that this helmbench reads ({where}: {first['msg']}); {fix}") from error
+        raise RunError(f"{path} is not in the form that this helmbench reads ({where}: {first['msg']}); {fix}") from error
     except (OSError, ValueError, RecursionError) as error:
         raise RunError(f"{path} cannot be read ({error}); {fix}") from error
 
@@ -242,8 +242,8 @@ def replacing(path: Path) -> Iterator[TextIO]:
         sync_folder(path.parent)
     except OSError as error:
         raise RunError(
-            f"{path} cannot be written ({error.strerror}). Everything before is safe: make room or fix the folder's rights, "
-            "then run the same command again."
+            f"{path} cannot be written ({error.strerror}). Everything written before is safe: free up space or fix the "
+            f"folder's permissions, then run the same command again."
         ) from error
     finally:
         with contextlib.suppress(OSError):

@@ -179,11 +179,11 @@ def check_same(old: Manifest, new: Manifest, folder: RunFolder) -> None:
     """Refuse to mix answers: a run folder holds one dataset version, one model, one setting, one shard. Raises RunError."""
     if found := differing(old, new):
         raise RunError(
-            f"{folder.root} holds a run with another {' and another '.join(found)}; its answers and these must not mix. "
-            "Give another run folder."
+            f"{folder.root} contains a run with a different {' and a different '.join(found)}; its answers must not be "
+            "mixed with these. Give another run folder."
         )
     if old.dataset.design == new.dataset.design and old.dataset.content_sha256 != new.dataset.content_sha256:
-        raise RunError(f"{folder.root} was made from other content of the same version; give another run folder")
+        raise RunError(f"{folder.root} was made from different content of the same version; give another run folder")
     before, after = ((run.selection, run.dataset.design) if run.selection.shard else None for run in (old, new))
     if before != after:
         held, wanted = (f"shard {shard[0].shard}" if shard else "a run without shards" for shard in (before, after))
@@ -268,8 +268,8 @@ def _open(ask: Ask, folder: RunFolder, prepared: Prepared, opened: Callable[[Eng
     described = engine.describe()
     if not described.continues(manifest.engine or {}):
         raise RunError(
-            f"The server offers another model under the name {ask.engine.shown} than the one whose answers {folder.root} "
-            "holds. Serve that one again, or give another run folder."
+            f"The model that the server offers under the name {ask.engine.shown} is not the one whose answers are in "
+            f"{folder.root}. Serve that one again, or give another run folder."
         )
     folder.write_manifest(manifest.model_copy(update={"engine": asdict(described)}))
     reporter.emit({"event": "ready", "load_seconds": time.monotonic() - began, "engine": asdict(described)})

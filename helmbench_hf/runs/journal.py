@@ -93,7 +93,7 @@ def _completion_of(row: dict[str, Any]) -> Completion:
         values["label_logprobs"] = tuple(float(value) for value in values["label_logprobs"])
     completion = Completion(**values)
     if not (isinstance(completion.key, str) and isinstance(completion.text, str)):
-        raise TypeError("key and text of a completion are strings")
+        raise TypeError("the key and text of a completion must be strings")
     if completion.status not in get_args(CompletionStatus):
         raise ValueError(f"unknown status {completion.status!r}")
     return completion
@@ -354,8 +354,8 @@ def _take_lock(file: int, folder: Path, wait: float) -> None:
         except OSError as error:
             if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
                 raise JournalError(
-                    f"The folder {folder} cannot be locked ({error.strerror}): its file system keeps no locks, "
-                    "so two runs could mix there. Give a folder on a local disk."
+                    f"The folder {folder} cannot be locked ({error.strerror}): its file system does not support locks, so two "
+                    f"runs could get mixed up there. Give a folder on a local disk."
                 ) from error
             if time.monotonic() >= deadline:
                 holder = os.pread(file, 32, 0).decode("ascii", "replace").strip() or "unknown"

@@ -103,13 +103,13 @@ def _read(out: Path, runs: Sequence[Path]) -> list[Part]:
     if len(set(places)) < len(places):
         raise RunError("the same run is named twice; name each once")
     if inside := [place for place in places if out.resolve().is_relative_to(place) or place.is_relative_to(out.resolve())]:
-        raise RunError(f"{out} and {inside[0]} lie one inside the other; give the merged run a folder of its own")
+        raise RunError(f"one of {out} and {inside[0]} is inside the other; give the merged run a folder of its own")
     parts = []
     for folder in map(RunFolder, runs):
         manifest = folder.manifest()
         if not manifest.selection.recorded:
             raise RunError(
-                f"{folder.root} does not record which cases it was to answer, so nobody can say what is missing in a merge"
+                f"{folder.root} does not record which cases it was supposed to answer, so a merge could not show what is missing"
             )
         parts.append(Part(folder, manifest, Journal.read(folder.completions)))
     return sorted(parts, key=lambda part: (part.shard.number, _identity(part.row)))
@@ -126,8 +126,8 @@ def _check_alike(one: Part, other: Part) -> None:
     found += ["content of the dataset"] if dataset.content_sha256 != other_dataset.content_sha256 else []
     if found:
         raise RunError(
-            f"{one.folder.root} and {other.folder.root} were run with another {' and another '.join(found)}; "
-            "only runs that differ in their cases alone can be merged"
+            f"{one.folder.root} and {other.folder.root} differ in their {' and '.join(found)}; runs can be merged only if "
+            f"they differ in nothing but their cases"
         )
 
 
@@ -137,7 +137,10 @@ def _selection(parts: Sequence[Part]) -> tuple[str | None, int | None]:
     if len(chosen) == 1:
         return chosen.pop()
     if any(limit is not None for _, limit in chosen):
-        raise RunError("the runs took different cases by --limit, whose sum has no name; run them with the same --limit")
+        raise RunError(
+            "the runs took different cases because of --limit, and their sum is not a set that can be named; run them "
+            "with the same --limit"
+        )
     prefixes = {only for only, _ in chosen if only is not None}
     return (None if len(prefixes) < len(chosen) else ",".join(sorted(prefixes))), None
 

@@ -70,7 +70,7 @@ def run_policy(slug: str, loaded: CaseSet, folder: RunFolder, only: str | None =
     policy, cases, cues = policies[slug], select(loaded.cases, only, limit), cues_of(benchmark)
     with run_lock(folder.root):
         if (folder.root / "manifest.json").exists():
-            raise RunError(f"{folder.root} holds a run already; give another folder")
+            raise RunError(f"{folder.root} already contains a run; give another folder")
         folder.write_manifest(
             {
                 "helmbench": __version__,

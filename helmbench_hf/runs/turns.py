@@ -50,9 +50,11 @@ class Settings:
             kind: type = type(each.default)
             number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
             if not (isinstance(value, bool) if kind is bool else number and (kind is float or isinstance(value, int))):
-                raise ValueError(f"{each.name} is {KINDS[kind]}, not {value!r}; give it as --set {each.name}=VALUE")
+                raise ValueError(f"{each.name} must be {KINDS[kind]}, not {value!r}; give it as --set {each.name}=VALUE")
         if self.draws > 1 and self.temperature == 0:
-            raise ValueError("at temperature 0 repeats are all the same; add --set temperature=0.7, say, or leave draws out")
+            raise ValueError(
+                "at temperature 0 all repeats are the same; raise it, for example with --set temperature=0.7, or leave out draws"
+            )
 
 
 @dataclass(slots=True)

@@ -122,7 +122,7 @@ def refuse(first: Scores, second: Scores, names: tuple[str, str]) -> None:
                 f"The judge {judge.id} of {names[0]} and {names[1]} was asked in different modes ({modes}): not comparable."
             )
         if judge.model_sha256 != again.model_sha256:
-            raise ScoringError(f"The judge {judge.id} is another model in {names[0]} than in {names[1]}: not comparable.")
+            raise ScoringError(f"The judge {judge.id} is not the same model in {names[0]} and {names[1]}: not comparable.")
 
 
 def _values(run: Scores) -> dict[str, float]:
@@ -271,7 +271,7 @@ def board(runs: Sequence[Scores], names: Sequence[str]) -> Board:
     if len(runs) < 2:
         raise ScoringError("a study needs two runs or more; one alone has no rank.")
     if len(set(names)) < len(names):
-        raise ScoringError("two runs have the same name, which tells nobody apart; rename a folder.")
+        raise ScoringError("two runs have the same name, so they cannot be told apart; rename a folder.")
     for run, name in zip(runs[1:], names[1:], strict=True):
         refuse(runs[0], run, (names[0], name))
     reasons = [off_ranking(run) for run in runs]

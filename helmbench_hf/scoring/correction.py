@@ -524,5 +524,7 @@ def _said(ledger: Ledger, place: Place, code: str, fit: Fit) -> Answer | None:
     value = ledger.credit(place, code)
     level = None if value is None else _SAID.get(value)
     if value is not None and level not in fit.said:
-        raise ScoringError(f"{place[0]}: {code} has the value {value}, which is none of {', '.join(fit.said)}; grade it again.")
+        raise ScoringError(
+            f"{place[0]}: {code} has the value {value}, which is not one of {', '.join(fit.said)}; grade it again."
+        )
     return level

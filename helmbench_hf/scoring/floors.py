@@ -39,7 +39,7 @@ def floors(ledger: Ledger, benchmark: Benchmark) -> tuple[FloorState, ...]:
     found = []
     for floor in benchmark.scoring.floors:
         if floor.slug not in RULES:
-            raise ScoringError(f"scoring.yaml names the floor {floor.slug}, which is none of {', '.join(RULES)}.")
+            raise ScoringError(f"scoring.yaml names the floor {floor.slug}, which is not one of {', '.join(RULES)}.")
         found.append(_state(floor, tallies(floor.slug, ledger, benchmark.scoring.severe_message), ledger))
     return tuple(found)
 

@@ -55,7 +55,9 @@ def design_of(benchmark: Benchmark, cases: Sequence[Case]) -> Design:
     """Raises ScoringError where a case belongs to a scenario that the benchmark does not have."""
     headline = {loaded.scenario.code: first_condition(loaded) for loaded in benchmark.scenarios}
     if unknown := sorted({case.scenario for case in cases if not task_of(case).asks_openly} - set(headline)):
-        raise ScoringError(f"the benchmark has no scenario {', '.join(unknown)}; score with the version the run was made from.")
+        raise ScoringError(
+            f"the benchmark has no scenario {', '.join(unknown)}; score with the version that the run was made with."
+        )
     scenarios = [loaded.scenario for loaded in benchmark.scenarios]
     return Design(
         headline=headline,

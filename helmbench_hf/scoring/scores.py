@@ -858,7 +858,7 @@ def from_json(value: Any, source: str = "scores.json") -> Scores:
     given = value.get("format") if isinstance(value, Mapping) else None
     if given != FORMAT:
         raise ScoringError(
-            f"{source} has the format {given}, this helmbench reads {FORMAT}. Score the run again: `helmbench score`."
+            f"{source} has the format {given}, but this helmbench reads {FORMAT}. Score the run again: `helmbench score`."
         )
     try:
         return TypeAdapter(Scores).validate_python(value)
@@ -875,13 +875,13 @@ def read_scores(path: Path) -> Scores:
     except OSError as error:
         raise ScoringError(f"{path} cannot be read ({error.strerror}). Score the run first: `helmbench score`.") from None
     except ValueError as error:
-        raise ScoringError(f"{path} is no JSON ({error}). Score the run again: `helmbench score`.") from None
+        raise ScoringError(f"{path} is not valid JSON ({error}). Score the run again: `helmbench score`.") from None
     return from_json(value, str(path))
 
 
 def _refuse_infinite(value: Any, path: str) -> None:
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{path} is {value}; scores hold finite numbers or None")
+        raise ValueError(f"{path} is {value}; scores must be finite numbers or None")
     if isinstance(value, dict):
         for name, item in value.items():
             _refuse_infinite(item, f"{path}.{name}")

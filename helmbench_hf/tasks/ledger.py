@@ -66,9 +66,9 @@ class Ledger:
         panel: Panel = "first",
     ) -> None:
         if draws < 1:
-            raise ScoringError(f"a run has at least one draw, not {draws}.")
+            raise ScoringError(f"a run must have at least one draw, not {draws}.")
         if panel not in PANELS:
-            raise ScoringError(f"{panel!r} is no panel; one of {', '.join(PANELS)}.")
+            raise ScoringError(f"{panel!r} is not a panel; choose one of {', '.join(PANELS)}.")
         if panel == "majority" and 0 < len(judges) < MAJORITY_OF:
             raise ScoringError(
                 f"a majority needs {MAJORITY_OF} judges or more, and this run has {len(judges)}; choose the panel `first` or "
@@ -78,7 +78,7 @@ class Ledger:
             raise ScoringError("two judges share one id; give each its own.")
         self.cases = {case.code: case for case in cases}
         if len(self.cases) < len(cases):
-            raise ScoringError("a case stands twice in the list of cases.")
+            raise ScoringError("a case appears twice in the list of cases.")
         self.judges = tuple(judges)
         self.draws = draws
         self.panel = panel
@@ -232,4 +232,4 @@ def _check(verdict: Verdict, families: Mapping[str, str]) -> None:
     if verdict.value is not None and not 0 <= verdict.value <= 1:
         raise ScoringError(f"{_name(verdict)} has the value {verdict.value}; values lie between 0 and 1.")
     if verdict.status == "model_failure" and verdict.detail.get("reason") not in FAILURE_REASONS:
-        raise ScoringError(f"{_name(verdict)} is a model failure without a reason; one of {', '.join(FAILURE_REASONS)}.")
+        raise ScoringError(f"{_name(verdict)} is a model failure without a reason; give one of {', '.join(FAILURE_REASONS)}.")

@@ -148,7 +148,7 @@ def test_marks_withdraw_a_run_and_are_read_strictly(copy: Path, tmp_path: Path) 
         path.write_text(text)
         with pytest.raises(RunError, match=r"docs/board\.md"):
             read_marks(root)
-    with pytest.raises(RunError, match="holds no folder"):
+    with pytest.raises(RunError, match="has no folder"):
         look(tmp_path / "nothing")
 
 

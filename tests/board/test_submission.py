@@ -152,7 +152,7 @@ def test_open_questions_of_a_judge_hold_a_submission_back(run: Path, tmp_path: P
     for path in source.glob("*.jsonl"):
         lines = path.read_bytes().splitlines(keepends=True)
         (half / "judgments" / "judge-a" / path.name).write_bytes(b"".join(lines[:-3]))
-    with pytest.raises(RunError, match="lacks 3 questions to the judge"):
+    with pytest.raises(RunError, match="is missing 3 questions to the judge"):
         prepare(half)
 
 

@@ -140,7 +140,7 @@ def disk(run: Path, options: str, before: str = "true", after: str = "true") -> 
 
 def test_a_read_only_disk_is_said_before_the_model_is_loaded(model: str, start: Start, tmp_path: Path) -> None:
     said = failed(start("generate", "--run", tmp_path, "--model", model, wrap=disk(tmp_path, "ro"), FAKE_LOAD="600"))
-    assert f"the folder {tmp_path} cannot be written (Read-only file system); give another run folder" in said
+    assert f"the folder {tmp_path} cannot be written to (Read-only file system); give another run folder" in said
 
 
 def test_a_full_disk_ends_the_run_with_a_sentence_and_the_rest_follows(model: str, start: Start, tmp_path: Path) -> None:

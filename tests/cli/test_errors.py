@@ -50,13 +50,13 @@ def test_an_error_of_ours_or_of_the_system_is_a_harmless_sentence(error: Excepti
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--shard", "9"), "'9' is no shard; write i/n"),
-        (("--set", "temperature=warm"), "temperature is a number, not 'warm'"),
-        (("--set", "top_p=NaN"), "top_p is a number, not nan"),
-        (("--set", "seed=1.5"), "seed is a whole number, not 1.5"),
-        (("--set", "draws=true"), "draws is a whole number, not True"),
+        (("--shard", "9"), "'9' is not a shard; write i/n"),
+        (("--set", "temperature=warm"), "temperature must be a number, not 'warm'"),
+        (("--set", "top_p=NaN"), "top_p must be a number, not nan"),
+        (("--set", "seed=1.5"), "seed must be a whole number, not 1.5"),
+        (("--set", "draws=true"), "draws must be a whole number, not True"),
         (("--set", "heat=1"), "there is no sampling setting"),
-        (("--set", "draws=2"), "at temperature 0 repeats are all the same"),
+        (("--set", "draws=2"), "at temperature 0 all repeats are the same"),
         (("--engine", "horsepower=1"), "there is no engine setting"),
         (("--model", "vllm:no model/at all"), "it is no Hub id (owner/name)"),
     ],
@@ -127,4 +127,4 @@ def test_a_calibration_reply_to_no_case_is_a_sentence(tree: Tree) -> None:
     tree.replace("calibration/P2-B5-S1.yaml", "P2-B5-S1-C1-U0-PT1", "P2-B5-S1-C1-U0-PT9")
     for command in ("check", "lock"):
         said = helmbench("content", command, "--content", tree.root, code=1).stderr
-        assert "P2-B5-S1-C1-U0-PT9 is no case of P2-B5-S1" in said
+        assert "P2-B5-S1-C1-U0-PT9 is not a case of P2-B5-S1" in said

@@ -81,7 +81,7 @@ def test_thinking_chooses_the_sampling_and_goes_to_the_template(planted: Tree) -
     [
         (("--model", "preset:mouse"), "There is no model preset mouse; there are muse-1.5, plain."),
         (("--model", "preset:plain@9b"), "has no size '9b'"),
-        (("--model", "vllm:acme/x", "-e", "thinking=maybe"), "Thinking is on or off, not 'maybe'"),
+        (("--model", "vllm:acme/x", "-e", "thinking=maybe"), "Thinking must be on or off, not 'maybe'"),
     ],
 )
 def test_what_is_not_there_is_a_sentence(planted: Tree, arguments: tuple[str, ...], what: str) -> None:
@@ -135,8 +135,8 @@ def test_plan_shows_the_facts_and_the_preset(
     monkeypatch.chdir(tmp_path)
     plan = ("plan", "--model", "preset:plain", "--design", "smoke", "--limit", "3")
     said = helmbench(*plan).stdout
-    assert "no switch of thinking; no block of reasoning is opened" in said
+    assert "no switch for thinking; no block of reasoning is opened" in said
     assert "keeps the first one's prompt as its prefix" in said
     found = json.loads(helmbench(*plan, "--json").stdout)
     assert found["preset"]["preset"] == "plain@1b"
-    assert "no switch of thinking" in helmbench(*plan, "-e", "thinking=off", code=1).stderr
+    assert "no switch for thinking" in helmbench(*plan, "-e", "thinking=off", code=1).stderr

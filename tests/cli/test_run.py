@@ -48,8 +48,8 @@ def test_settings_reach_the_job_and_the_panel_the_report(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--set", "draws=3"], "at temperature 0 repeats are all the same; add --set temperature=0.7"),
-        (["--shard", "5/4"], "'5/4' is no shard; write i/n"),
+        (["--set", "draws=3"], "at temperature 0 all repeats are the same; raise it, for example with --set temperature=0.7"),
+        (["--shard", "5/4"], "'5/4' is not a shard; write i/n"),
         (["--model", "policy:echo", "--shard", "1/4"], "leave --set and --shard out"),
         (["--model", "policy:echo", "--set", "draws=2"], "leave --set and --shard out"),
     ],

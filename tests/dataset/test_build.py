@@ -258,8 +258,8 @@ def test_what_no_commit_holds_is_refused_by_name(name: str, staged: bool, checko
 
 def test_a_folder_without_a_commit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    with pytest.raises(SourceError, match="in no git checkout with a commit"):
+    with pytest.raises(SourceError, match="not in a git checkout with a commit"):
         clean_commit([tmp_path])
     git(tmp_path, "init", "-q")
-    with pytest.raises(SourceError, match="in no git checkout with a commit"):
+    with pytest.raises(SourceError, match="not in a git checkout with a commit"):
         clean_commit([tmp_path])

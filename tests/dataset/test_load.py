@@ -94,7 +94,7 @@ DAMAGE: dict[str, tuple[Damage, str]] = {
         "is not the manifest",
     ),
     "no version": (manifest_with(lambda manifest: manifest.pop("version")), "version: Field required"),
-    "no such design": (manifest_with(lambda m: m["configs"].pop("core")), "holds no design core; it has full"),
+    "no such design": (manifest_with(lambda m: m["configs"].pop("core")), "does not contain the design core; it has full"),
     "other hash": (entry(sha256="0" * 64), "rows or content hash differ"),
     "other split's file": (entry(file="data/core/heldout-00000-of-00001.parquet"), "content hash differ"),
     "file gone": (lambda folder: part(folder).unlink(), "not there"),
@@ -115,7 +115,7 @@ DAMAGE: dict[str, tuple[Damage, str]] = {
     ),
     "another grading": (
         rewritten(lambda rows: [row | {"grading": '{"odd": 1, "task_key": []}'} for row in rows], fits=True),
-        "another version of helmbench",
+        "a different version of helmbench",
     ),
 }
 

@@ -100,7 +100,7 @@ def test_a_second_release_deletes_what_is_stale_and_says_what_changes_and_why_ro
 
 @pytest.mark.parametrize("tag", ["0.0.1", "v0.0.1\n", "v0.0.01", "v0.0.1-rc1", "v0.0.2", TOKENS[OWNER]])
 def test_a_tag_that_is_not_the_versions_is_refused(tag: str, hub: Hub, repo: Repo, first: Release) -> None:
-    says = "version 0.0.1 and the tag v0.0.2" if tag == "v0.0.2" else "no tag of a version"
+    says = "version 0.0.1 and the tag v0.0.2" if tag == "v0.0.2" else "not a version tag"
     with pytest.raises(PublishError, match=says) as refused:
         prepare(hub.api(), replace(first, tag=tag))
     assert TOKENS[OWNER] not in str(refused.value)
@@ -141,16 +141,16 @@ def test_a_folder_that_does_not_reload_is_not_published(
 def test_a_tagged_version_is_never_changed_and_another_dataset_never_overwritten(hub: Hub, repo: Repo, first: Release) -> None:
     manifest = json.loads((first.folder / "manifest.json").read_text())
     for path, body, says in (
-        ("thesis.txt", b"kept", "holds other files"),
+        ("thesis.txt", b"kept", "contains other files"),
         ("manifest.json", b"{", "fix the repository by hand first"),
         ("manifest.json", json.dumps(manifest).encode(), "which is not there; fix the repository by hand first"),
-        ("manifest.json", json.dumps(manifest | {"canary": "ANOTHER"}).encode(), "another dataset"),
+        ("manifest.json", json.dumps(manifest | {"canary": "ANOTHER"}).encode(), "a different dataset"),
     ):
         theirs(hub, path, body)
         with pytest.raises(PublishError, match=says):
             prepare(hub.api(), first)
     repo.tags["v0.0.1"] = repo.refs["refs/heads/main"]
-    with pytest.raises(PublishError, match=r"has a tag v0\.0\.1 already"):
+    with pytest.raises(PublishError, match=r"already has a tag v0\.0\.1"):
         prepare(hub.api(), first)
 
 
@@ -303,7 +303,7 @@ def test_a_dry_run_writes_nothing_and_a_refusal_is_a_sentence(published: Any, tm
     assert done.stdout.splitlines()[-1] == "nothing was published (--dry-run)", done.stderr
     assert "~ data/core/test-00000-of-00001.parquet" in done.stdout
     copy.replace("benchmark.yaml", "seed: 7", "seed: 8")
-    for root, tag, says in ((tree.root, "v0.0.2", "tag v0.0.2 already"), (copy.root, "v0.0.3", "benchmark.yaml")):
+    for root, tag, says in ((tree.root, "v0.0.2", "already has a tag v0.0.2"), (copy.root, "v0.0.3", "benchmark.yaml")):
         done = script(hub, tmp_path / "home", root, "--tag", tag)
         assert (done.returncode, says in done.stderr, "Traceback" in done.stderr) == (1, True, False), done.stderr
     assert {each.method for each in hub.requests[asked:]} <= {"GET", "HEAD"}
@@ -331,7 +331,7 @@ def test_a_moved_tag_and_a_folder_of_the_same_name_are_refused(published: Any, t
     hub, _, _ = published
     tags = hub.repo(REPO).tags
     tags["v0.0.7"] = tags["v0.0.1"]
-    assert "holds version 0.0.1" in loads(hub, tmp_path, "v0.0.7")
+    assert "contains version 0.0.1" in loads(hub, tmp_path, "v0.0.7")
     del tags["v0.0.7"]
     (tmp_path / REPO).mkdir(parents=True)
     assert "hides the dataset of that name" in loads(hub, tmp_path, "v0.0.1", cwd=tmp_path)

@@ -96,7 +96,7 @@ def test_the_unaware_are_pairs_called_real_on_both_halves() -> None:
 
 def test_another_model_is_not_asked(run: Path, tmp_path: Path) -> None:
     other = model_info(EngineSpec.parse(f"vllm:{tiny_checkpoint(tmp_path / 'other', learn=['soup'])}"))
-    with pytest.raises(RunError, match="another model"):
+    with pytest.raises(RunError, match="a different model"):
         ask(run, other, lambda _: FakeEngine(), 5, [], 1, Ear())
 
 

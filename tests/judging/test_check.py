@@ -104,7 +104,7 @@ def test_human_labels_count_where_two_raters_agree(set_up: Benchmark, tmp_path: 
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([("ann", "R001", "K06", "PASS")], "is no label of the calibration set"),
+        ([("ann", "R001", "K06", "PASS")], "is not a label of the calibration set"),
         ([("ann", "R001", "K01", "good")], "one of PASS, PARTIAL, FAIL"),
         ([("ann", "R001", "K02", "PARTIAL")], "one of PASS, FAIL;"),
         ([("", "R001", "K01", "PASS")], "needs a rater"),
@@ -231,7 +231,7 @@ def test_stopped_and_resumed_nothing_is_asked_twice(folder, labels, set_up) -> N
 
 
 def test_a_check_folder_has_one_judge(folder, labels, set_up) -> None:
-    with pytest.raises(JudgeError, match="holds no judge's answers"):
+    with pytest.raises(JudgeError, match="contains no answers from a judge"):
         checked(folder, labels, set_up)
     check_judge(folder, fake_judge(FakeEngine(labels=letters(right))), labels, set_up, Ear())
     with pytest.raises(JudgeError, match="is the check of the judge judge-a"):

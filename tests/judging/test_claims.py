@@ -141,7 +141,7 @@ def test_a_folder_without_a_check_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(ScoringError, match="make it with `helmbench judge check`"):
         read_check(tmp_path)
     (tmp_path / "check.json").write_text(json.dumps({**made(), "format": 99}))
-    with pytest.raises(ScoringError, match="is no check of format 4"):
+    with pytest.raises(ScoringError, match="is not a check of format 4"):
         read_check(tmp_path)
     (tmp_path / "check.json").write_text(json.dumps(made()))
     assert read_check(tmp_path) == json.loads(json.dumps(made()))

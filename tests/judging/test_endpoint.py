@@ -64,7 +64,7 @@ def test_verdicts_of_another_model_under_the_same_name_must_not_mix(folder) -> N
     with ChatServer() as server:
         judge_run(folder, judge(server), Ear(patience=lambda: next(patience) > 5))
         server.models["data"][0]["root"] = "owner/another"
-        with pytest.raises(JudgeError, match="another model under the same name"):
+        with pytest.raises(JudgeError, match="a different model under the same name"):
             judge_run(folder, judge(server), Ear())
 
 

@@ -65,7 +65,7 @@ def test_another_dataset_and_no_run_are_refused(folder: RunFolder, tiny: Benchma
     folder.write_manifest(runs.manifest(runs.identity(**{"version": tiny.file.version, **change}), 1))
     with pytest.raises(RunError):
         collect(folder)
-    with pytest.raises(RunError, match="no run"):
+    with pytest.raises(RunError, match="not contain a run"):
         collect(RunFolder(folder.root / "nowhere"))
 
 

@@ -88,8 +88,8 @@ def test_answers_are_kept_with_what_was_read(tree: Tree, set_up: Benchmark, tmp_
     [
         ({"R009": {"K01": "PASS"}}, "R009 was not asked under K01"),
         ({"R001": {"K06": "PASS"}}, "R001 was not asked under K06"),
-        ({"R001": {"K02": "PARTIAL"}}, "R001 under K02 is one of PASS, FAIL, not 'PARTIAL'"),
-        ({"R001": {"K01": None}}, "is one of PASS, PARTIAL, FAIL"),
+        ({"R001": {"K02": "PARTIAL"}}, "R001 under K02 must be one of PASS, FAIL, not 'PARTIAL'"),
+        ({"R001": {"K01": None}}, "must be one of PASS, PARTIAL, FAIL"),
         ({"R001": "PASS"}, "is not of the form"),
         ([], "is not of the form"),
     ],

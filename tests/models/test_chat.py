@@ -64,7 +64,7 @@ def test_folding_puts_a_blank_line_between() -> None:
     assert fold(TALK[1:]) == TALK[1:]
     it = chat(GEMMA)
     assert "<start_of_turn>user\nBe kind.\n\nHi<end_of_turn>" in it.decode(it.render(TALK))
-    with pytest.raises(ChatError, match="begins with none"):
+    with pytest.raises(ChatError, match="does not begin with one"):
         fold((Message("system", "x"), Message("assistant", "y")))
 
 
@@ -97,9 +97,9 @@ def test_what_cannot_be_rendered_is_refused(template: str, talk: tuple[Message, 
     ("template", "thinking", "kwargs", "said"),
     [
         (None, None, {}, r"no chat template.*instruction-tuned"),
-        ("{{ raise_exception('no way') }}", None, {}, r"cannot render the plainest conversation.*no way"),
-        (CHATML, "off", {}, r"no switch of thinking .* cannot be turned off.*Leave thinking out"),
-        (ALWAYS_THINKING, "off", {}, r"no switch of thinking .* cannot be turned off"),
+        ("{{ raise_exception('no way') }}", None, {}, r"cannot render even the simplest conversation.*no way"),
+        (CHATML, "off", {}, r"no switch for thinking .* cannot be turned off.*Leave thinking out"),
+        (ALWAYS_THINKING, "off", {}, r"no switch for thinking .* cannot be turned off"),
         (THINKING, "on", {"enable_thinking": False}, "enable_thinking is given as False, and thinking as on"),
     ],
 )

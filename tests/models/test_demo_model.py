@@ -70,5 +70,5 @@ def test_another_file_in_the_wheel_is_a_sentence(tmp_path: Path, monkeypatch: py
     (package / demo_model.GGUF_NAME).write_bytes(b"GGUF")
     monkeypatch.syspath_prepend(str(tmp_path))
     demo_model.importlib.invalidate_caches()
-    with pytest.raises(DemoModelError, match="not the file that this release knows"):
+    with pytest.raises(DemoModelError, match="not the file that this release expects"):
         demo_model_path(tmp_path / "cache")

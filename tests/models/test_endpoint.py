@@ -81,7 +81,7 @@ class TestWhatIsSent:
         continued = asked(JUDGED, prefill="Verdict:")
         assert continued["messages"][-1] == {"role": "assistant", "content": "Verdict:"}
         assert (continued["add_generation_prompt"], continued["continue_final_message"]) == (False, True)
-        with pytest.raises(ValueError, match="no JSON"):
+        with pytest.raises(ValueError, match="not valid JSON"):
             asked(Sampling(max_tokens=7), schema="not json")
 
     def test_prompts_of_one_group_go_to_one_replica(self) -> None:
@@ -350,7 +350,7 @@ class TestFailures:
     @pytest.mark.parametrize(
         ("options", "sentence"),
         [
-            ({"models": {"data": [{"id": "big"}, {"id": "small"}]}}, "offers no model tiny. It offers: big, small."),
+            ({"models": {"data": [{"id": "big"}, {"id": "small"}]}}, "does not offer the model tiny. It offers: big, small."),
             ({"models": {"data": []}}, "It offers: none."),
             ({"models": ["tiny"]}, "speaks no chat completions: .*Fix base_url"),
             ({"models_fate": lambda: Status(401)}, "refuses the key"),
@@ -385,7 +385,7 @@ class TestFailures:
             assert contract.run(engine, [ask()])["a"].status == "ok"
 
     def test_thinking_cannot_be_switched_where_nobody_here_can_see_it(self) -> None:
-        with pytest.raises(EngineError, match=r"the server renders the prompt.*Switch it on the server"):
+        with pytest.raises(EngineError, match=r"the server renders the prompt.*Set it on the server"):
             EngineSpec.parse("endpoint:tiny", base_url="http://127.0.0.1:9/v1", thinking="off")
 
 
@@ -496,7 +496,8 @@ class TestSecrets:
             assert contract.run(opened(server, key_env="SOME_KEY"), [ask()])["a"].error == "Blocked for ***."
 
     @pytest.mark.parametrize(
-        ("value", "sentence"), [("sk-\u00e9\u4e2d", "holds characters that no key has"), ("", "has no SOME_KEY")]
+        ("value", "sentence"),
+        [("sk-\u00e9\u4e2d", "contains characters that are never part of a key"), ("", "SOME_KEY is not set")],
     )
     def test_a_key_that_cannot_be_is_a_sentence(self, value: str, sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SOME_KEY", value)

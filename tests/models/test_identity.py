@@ -80,7 +80,7 @@ def test_folders_that_are_no_models(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match=r"config.json is missing"):
         locate(str(tmp_path))
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(EngineError, match="holds no weights"):
+    with pytest.raises(EngineError, match="contains no weights"):
         named(tmp_path)
 
 

@@ -84,7 +84,7 @@ def check_switch(family: str, default: ChatTemplate) -> None:
     """Thinking is switched, or the wish is refused."""
     if family not in SWITCHED:
         for state in ("on", "off"):
-            with pytest.raises(EngineError, match=f"no switch of thinking .* cannot be turned {state}"):
+            with pytest.raises(EngineError, match=f"no switch for thinking .* cannot be turned {state}"):
                 chat(family, state)
         return
     on, off = chat(family, "on"), chat(family, "off")

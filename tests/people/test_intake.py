@@ -108,11 +108,11 @@ CHANGES: list[tuple[Callable[[Row], Any], str]] = [
     (lambda row: {"items": [{**row["items"][0], "turns": ["x"] * 9}]}, "9 answers"),
     (lambda row: {"items": [{**row["items"][0], "turns": ["  "]}]}, "cannot be used"),
     (lambda row: {"items": [{**row["items"][0], "turns": ["[" * 200_000]}]}, "cannot be used"),
-    (lambda row: {"items": [{**row["items"][0], "turns": [{"reply": ["x"]}]}]}, "no file of answers"),
-    (lambda row: {"items": [{**row["items"][0], "turns": 1}]}, "no file of answers"),
-    (lambda row: {"items": {}}, "no file of answers"),
-    (lambda row: {"skipped": [7]}, "no file of answers"),
-    (lambda row: {"more": 1}, "no file of answers"),
+    (lambda row: {"items": [{**row["items"][0], "turns": [{"reply": ["x"]}]}]}, "not a file of answers"),
+    (lambda row: {"items": [{**row["items"][0], "turns": 1}]}, "not a file of answers"),
+    (lambda row: {"items": {}}, "not a file of answers"),
+    (lambda row: {"skipped": [7]}, "not a file of answers"),
+    (lambda row: {"more": 1}, "not a file of answers"),
 ]
 
 
@@ -140,7 +140,7 @@ def test_two_files_of_one_person_and_a_second_import_are_refused(imported: Take,
     with pytest.raises(PeopleError, match="two files"):
         imported(row, row)
     imported(row)
-    with pytest.raises(RunError, match="holds a run already"):
+    with pytest.raises(RunError, match="already contains a run"):
         imported(row)
 
 

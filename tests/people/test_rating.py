@@ -138,7 +138,7 @@ def test_labels_without_their_replies_or_of_another_version_are_refused(
     path = tmp_path / "replies.jsonl"
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     path.write_text("\n".join(json.dumps({**row, "case_sha": "0" * 64}) for row in rows), encoding="utf-8")
-    with pytest.raises(JudgeError, match="has other words in this benchmark"):
+    with pytest.raises(JudgeError, match="has different text in this benchmark"):
         find_labels(benchmark_, (), tmp_path / "labels.csv")
     path.unlink()
     with pytest.raises(JudgeError, match=r"keep `replies\.jsonl`"):

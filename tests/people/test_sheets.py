@@ -97,7 +97,7 @@ def test_real_messages_are_read_line_by_line(tmp_path: Path) -> None:
     (tmp_path / "more.jsonl").write_text('{"genre": "forum"}\n')
     with pytest.raises(ReviewError, match=r"more\.jsonl, line 1, is no message"):
         real_messages(tmp_path)
-    with pytest.raises(ReviewError, match="holds no"):
+    with pytest.raises(ReviewError, match="contains no"):
         real_messages(tmp_path / "nowhere")
 
 
@@ -158,10 +158,10 @@ def test_answers_to_another_sheet_are_refused(found: list[Item], tmp_path: Path)
     path = answers(tmp_path, {"concern": 1, "category": "none"})
     given = json.loads(path.read_text())
     path.write_text(json.dumps(given | {"sheet": sheets_in(tmp_path)[1]["sheet"]}))
-    with pytest.raises(ReviewError, match="is no item of sheet"):
+    with pytest.raises(ReviewError, match="is not an item of sheet"):
         read_answers(tmp_path, path, "r", "model", "2026-01-01")
     path.write_text("{}")
-    with pytest.raises(ReviewError, match="holds no answers"):
+    with pytest.raises(ReviewError, match="contains no answers"):
         read_answers(tmp_path, path, "r", "model", "2026-01-01")
 
 

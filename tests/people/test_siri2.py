@@ -94,10 +94,10 @@ def test_a_sitting_with_gaps_has_no_score(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        (ratings("one", 1.5, 0), "no whole number"),
-        (ratings("one", 4, 0), "no number from -3 to 3"),
-        (ratings("one", "nan", 0), "no number"),
-        (ratings("one", "", 0), "no number"),
+        (ratings("one", 1.5, 0), "not a whole number"),
+        (ratings("one", 4, 0), "not a number from -3 to 3"),
+        (ratings("one", "nan", 0), "not a number"),
+        (ratings("one", "", 0), "not a number"),
         (ratings("one", 1, 0) + ratings("one", 1, 0), "twice"),
         (ratings("", 1, 0), "needs a rater"),
         (ratings("one", 1, 0, remarks=25), "'25 A'"),
@@ -114,7 +114,7 @@ def test_the_dropped_item_and_a_key_with_gaps_are_refused(tmp_path: Path) -> Non
         load_instrument(*written(tmp_path, remarks=25))
     with pytest.raises(RunError, match="lacks 1 B"):
         load_instrument(*written(tmp_path, key=[{"item": "1", "reply": "a", "mean": 1}]))
-    with pytest.raises(RunError, match="no number from -3 to 3"):
+    with pytest.raises(RunError, match="not a number from -3 to 3"):
         load_instrument(*written(tmp_path, key=[{"item": "1", "reply": "A", "mean": 3.5}]))
 
 

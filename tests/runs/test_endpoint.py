@@ -68,13 +68,13 @@ def test_answers_of_another_model_under_the_same_name_must_not_mix(few: list[Cas
     with ChatServer() as server:
         for engine in ({"structured": "none"}, {}):
             server.models["data"][0]["root"] = "owner/another"
-            with pytest.raises(RunError, match="another engine" if engine else "offers another model under the name tiny"):
+            with pytest.raises(RunError, match="a different engine" if engine else "offers under the name tiny is not the one"):
                 go(ask(server, tmp_path, **engine))
         server.models["data"][0]["root"] = "/elsewhere/tiny-chat"
         assert set(go(ask(server, tmp_path))) == {"ok"}
         server.models["data"] = [{"id": "other"}]
         other = replace(ask(server, tmp_path), engine=EngineSpec.parse("endpoint:other", base_url=server.url))
-        with pytest.raises(RunError, match="another model"):
+        with pytest.raises(RunError, match="a different model"):
             go(other)
 
 

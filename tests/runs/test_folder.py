@@ -24,7 +24,7 @@ def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path, number: int,
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(run_folder.os, "fsync", failing)
-    with pytest.raises(RunError, match=rf"manifest.json cannot be written \({os.strerror(number)}\).*make room"):
+    with pytest.raises(RunError, match=rf"manifest.json cannot be written \({os.strerror(number)}\).*free up space"):
         folder.write_manifest({"started": "now"})
     assert json.loads((tmp_path / "manifest.json").read_text())["started"] == "then"
     assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]

@@ -175,7 +175,7 @@ def test_only_and_limit_take_a_part_and_the_rest_follows(ask: Ask, few: list[Cas
 def test_other_settings_or_another_engine_must_not_mix(ask: Ask, go: Any, changes: dict[str, Any]) -> None:
     go(replace(ask, limit=2))
     settings = ask.settings if changes else Settings(free_form=True)
-    with pytest.raises(RunError, match="must not mix"):
+    with pytest.raises(RunError, match="must not be mixed"):
         go(replace(ask, settings=settings, engine=replace(ask.engine, **changes)))
 
 
@@ -208,6 +208,6 @@ def test_manifest_counts_how_the_reasoning_ended(ask: Ask, few: list[Case], go: 
 
 
 def test_thinking_that_the_template_cannot_switch_is_refused_before_anything_is_written(ask: Ask, go: Any) -> None:
-    with pytest.raises(EngineError, match="no switch of thinking"):
+    with pytest.raises(EngineError, match="no switch for thinking"):
         go(replace(ask, engine=replace(ask.engine, thinking="off")))
     assert not (Path(ask.run) / "manifest.json").exists()

@@ -222,7 +222,7 @@ def test_runs_without_a_model_are_merged_like_others(few: list[Case], tiny: Any,
         folder.write_manifest({**made, "selection": {"only": only, "limit": None}, "model": {"id": name}})
         answer_all(folder, cases, good)
     assert not merge(tmp_path / "out", [tmp_path / "P1-one", tmp_path / "P2-one"]).open
-    with pytest.raises(RunError, match="another model"):
+    with pytest.raises(RunError, match="differ in their model"):
         merge(tmp_path / "else", [tmp_path / "P1-one", tmp_path / "P2-B2-other"])
 
 
@@ -259,15 +259,15 @@ def test_an_answer_of_the_merged_run_itself_counts_as_one(thirds: list[Path], ge
 @pytest.mark.parametrize(
     ("field", "value", "what"),
     [
-        ("settings", {"temperature": 0.5, "draws": 2}, "another settings"),
-        ("chat", {"template_kwargs": {"enable_thinking": False}}, "another setting of the chat template"),
-        ("engine_label", "vllm 9.9", "another engine"),
-        ("model", {"files_sha": "0"}, "another model"),
-        ("context_sha", "0", "another argument of engine or template"),
-        ("dataset", {"content_sha256": "0"}, "another content of the dataset"),
-        ("dataset", {"design": "core"}, "another design"),
-        ("dataset", {"version": "9.9.9"}, "another dataset version"),
-        ("selection", {"limit": 7}, "by --limit"),
+        ("settings", {"temperature": 0.5, "draws": 2}, "differ in their settings"),
+        ("chat", {"template_kwargs": {"enable_thinking": False}}, "differ in their setting of the chat template"),
+        ("engine_label", "vllm 9.9", "differ in their engine"),
+        ("model", {"files_sha": "0"}, "differ in their model"),
+        ("context_sha", "0", "differ in their argument of engine or template"),
+        ("dataset", {"content_sha256": "0"}, "differ in their content of the dataset"),
+        ("dataset", {"design": "core"}, "differ in their design"),
+        ("dataset", {"version": "9.9.9"}, "differ in their dataset version"),
+        ("selection", {"limit": 7}, "because of --limit"),
     ],
 )
 def test_runs_that_differ_in_more_than_their_cases_are_refused(
@@ -281,7 +281,7 @@ def test_runs_that_differ_in_more_than_their_cases_are_refused(
 def test_two_models_behind_one_served_name_are_not_merged(thirds: list[Path], tmp_path: Path) -> None:
     for folder, served in zip(thirds, ("lab/model", "lab/model", "lab/other"), strict=True):
         manifest(folder, engine={**RunFolder(folder).manifest().to_json().get("engine", {}), "extra": {"served": served}})
-    refused(tmp_path / "out", thirds, "another model behind the same served name")
+    refused(tmp_path / "out", thirds, "differ in their model behind the same served name")
     assert merge(tmp_path / "two", thirds[:2]).added
 
 
@@ -299,9 +299,9 @@ def test_a_folder_that_holds_something_else_is_refused(thirds: list[Path], uncut
 
 def test_what_cannot_be_merged_is_a_sentence(thirds: list[Path], tmp_path: Path) -> None:
     for out in (thirds[0], thirds[0] / "merged", tmp_path):
-        refused(out, thirds, "lie one inside the other")
+        refused(out, thirds, "is inside the other")
     refused(tmp_path / "out", [thirds[0], thirds[1], tmp_path / "x" / ".." / "part1"], "named twice")
-    refused(tmp_path / "out", [thirds[0], tmp_path / "nowhere"], "holds no run")
+    refused(tmp_path / "out", [thirds[0], tmp_path / "nowhere"], "does not contain a run")
     manifest(thirds[1], selection={"cases": 3})
     refused(tmp_path / "out", thirds, "does not record which cases")
 

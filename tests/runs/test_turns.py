@@ -105,10 +105,10 @@ def test_keys_differ_between_draws_settings_and_schemas(tiny_cases: list[Case], 
     ("settings", "said"),
     [
         ({"draws": 3}, "--set temperature"),
-        ({"temperature": "hot"}, "temperature is a number, not 'hot'"),
-        ({"draws": 1.5}, "draws is a whole number"),
-        ({"free_form": 1}, "free_form is true or false"),
-        ({"top_p": float("nan")}, "top_p is a number"),
+        ({"temperature": "hot"}, "temperature must be a number, not 'hot'"),
+        ({"draws": 1.5}, "draws must be a whole number"),
+        ({"free_form": 1}, "free_form must be true or false"),
+        ({"top_p": float("nan")}, "top_p must be a number"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, object], said: str) -> None:

@@ -170,7 +170,7 @@ def test_every_version_and_hash_of_the_provenance_must_agree() -> None:
     [
         ({"id": "another"}, r"graded by different judges \(judge and another\)"),
         ({"mode": "evidence"}, r"^The judge judge of a and b was asked in different modes \(not asked and evidence\): not"),
-        ({"model_sha256": "other"}, r"^The judge judge is another model in a than in b: not comparable\.$"),
+        ({"model_sha256": "other"}, r"^The judge judge is not the same model in a and b: not comparable\.$"),
     ],
 )
 def test_other_judges_are_refused(change: dict[str, str], message: str) -> None:

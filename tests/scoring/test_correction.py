@@ -319,7 +319,7 @@ def test_a_criterion_that_the_judge_cannot_tell_is_unscored_with_its_sentence() 
 
 def test_a_verdict_that_the_criterion_does_not_have_is_a_sentence() -> None:
     two = dataclasses.replace(BENCHMARK, criteria={**PARTLY, "K01": PARTLY["K01"].model_copy(update={"partial": None})})
-    with pytest.raises(ScoringError, match="which is none of PASS, FAIL; grade it again"):
+    with pytest.raises(ScoringError, match="which is not one of PASS, FAIL; grade it again"):
         scored(MIXED, claims(K01=PERFECT, K06=PERFECT), two)
 
 

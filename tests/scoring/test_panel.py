@@ -85,7 +85,7 @@ def test_the_worst_is_never_above_the_majority_which_is_what_most_say(values: li
 
 
 def test_an_unknown_panel_is_refused() -> None:
-    with pytest.raises(ScoringError, match="'mean' is no panel; one of first, majority, worst"):
+    with pytest.raises(ScoringError, match="'mean' is not a panel; choose one of first, majority, worst"):
         Ledger([REPLY], [], JUDGES, panel="mean")  # type: ignore[arg-type]
 
 

@@ -120,7 +120,7 @@ def test_doubles_are_refused() -> None:
     one = case()
     with pytest.raises(ScoringError, match="two verdicts"):
         scored([one], answer(one) * 2)
-    with pytest.raises(ScoringError, match="stands twice"):
+    with pytest.raises(ScoringError, match="appears twice"):
         scored([one, one], [])
     with pytest.raises(ScoringError, match="share one id"):
         scored([one], [], JUDGE, JudgeInfo("judge", "other"))
