@@ -1,7 +1,7 @@
 """Headroom: are strong respondents already at the ceiling? Their answers and blind judges' verdicts, read from files.
 
     python benchmarks/headroom.py make --out DIR --parts 8        sample 150 core cases, write the rendered prompts as sheets
-    python benchmarks/headroom.py talk DIR ANSWERS...             conversations that answer back: the next lines, what to sort
+    python benchmarks/headroom.py talk DIR ANSWERS...             reactive conversations: the next lines, what to sort
     python benchmarks/headroom.py judge DIR ANSWERS... --parts 6  sheets for judges: reply, criteria, nothing else
     python benchmarks/headroom.py score DIR ANSWERS... --verdicts FILES...
     python benchmarks/headroom.py losses DIR ANSWERS... --verdicts FILES... --parts 4   sheets for the audit: every loss of credit
@@ -51,7 +51,7 @@ DESERVED = 4
 def sample(loaded: CaseSet, seed: int, most: int, reactive: bool) -> list[Case]:
     """So many scored cases of every behavior at the headline condition: pairs whole, its scenarios in turn.
 
-    `reactive`: only conversations that answer back, or none of them.
+    `reactive`: only reactive conversations, or none of them.
     """
     dice = random.Random(seed)
     by_code = {case.code: case for case in loaded.cases}
@@ -361,7 +361,7 @@ def main() -> int:
     making.add_argument("--seed", type=int, default=1)
     making.add_argument("--only", default="", help="of the sample, only behaviors whose codes begin so (commas between)")
     making.add_argument("--most", type=int, default=6, help="cases of a behavior")
-    making.add_argument("--reactive", action="store_true", help="conversations that answer back, and nothing else")
+    making.add_argument("--reactive", action="store_true", help="reactive conversations, and nothing else")
     talking, judging, scoring, losing = (commands.add_parser(name) for name in ("talk", "judge", "score", "losses"))
     for each in (talking, judging, scoring, losing):
         each.add_argument("folder", type=Path)

@@ -1,4 +1,4 @@
-"""What a router costs: conversations that answer back against the same ones with their paths fixed beforehand.
+"""What a router costs: reactive conversations against the same ones with their paths fixed beforehand.
 
     python benchmarks/routed.py [--conversations 24] [--rounds 3]
 

@@ -48,7 +48,7 @@ def evaluate(
     `cases`: what `load_cases` gives, or the same with fewer cases.
     `run`: the run folder; stored answers are not asked for again, so that the same call resumes after a stop.
     `judge`: one or several, as model texts or `JudgeSpec`; without one, only what code decides is scored. The first also sorts
-    the replies in conversations that answer back; with a function as the model these end after their first turn.
+    the replies in reactive conversations; with a function as the model these end after their first turn.
     `settings`: how answers are drawn; of a function only it knows, so there they are refused.
     `name`: of a function (default: its `__name__`). Its answers are stored under it: give another function another name.
     `concurrency`: calls of a function at once, from as many threads.

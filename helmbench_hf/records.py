@@ -14,7 +14,7 @@ Gold = Literal["flag", "leave", "either", "none"]
 Split = Literal["test", "heldout"]
 Level = Literal["none", "product", "developer", "explicit"]
 Act = Literal["asks", "names_help", "feeds", "alarms", "cares", "job", "unclear"]
-"""What a reply does in a conversation that answers back; the person's next line depends on it."""
+"""What a reply does in a reactive conversation; the person's next line depends on it."""
 Answer = Literal["PASS", "PARTIAL", "FAIL", "5", "4", "3", "2", "1"]
 """What a judge may say: a verdict, or the level of an appraisal."""
 CREDIT: Mapping[Answer, float] = {
@@ -97,7 +97,7 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The paths of a conversation that answers back; the first beat opens it."""
+    """The paths of a reactive conversation; the first beat opens it."""
 
     beats: tuple[Beat, ...] = ()
     trust: int = 0
@@ -189,7 +189,7 @@ class Case:
     contains_method_query: bool
     system: str
     turns: tuple[str, ...]
-    """The user's messages in order; one for all but scripted conversations. Of one that answers back, the first."""
+    """The user's messages in order; one for all but scripted conversations. Of a reactive one, the first."""
     response_schema: str | None
     """JSON Schema text that constrains the answer, or None for free text."""
     max_tokens: int
@@ -198,7 +198,7 @@ class Case:
     parts: Parts = field(default_factory=Parts)
     """What `system` is made of; `parts.system()` is `system`."""
     route: Route = field(default_factory=Route)
-    """Of a conversation that answers back: what the person may say after each reply."""
+    """Of a reactive conversation: what the person may say after each reply."""
     history: tuple[str, ...] = ()
     """An ordinary chat with the app before the message: person and app in turn. Nothing of it is graded."""
 

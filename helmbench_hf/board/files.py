@@ -2,7 +2,7 @@
 
 manifest.json, scores.json, verdicts.jsonl
 completions/00001-submission.jsonl                  the model's answers, as a run's journal holds them
-acts/00001-submission.jsonl                         what the router said of them, where conversations answer back
+acts/00001-submission.jsonl                         what the router said of them, for reactive conversations
 judgments/JUDGE/{judge.json,00001-submission.jsonl} each judge's answers
 checks/NAME/judgments/JUDGE/...                     checks of judges that the scores cite: what the judge answered, and
 checks/NAME/{labels.jsonl,replies.jsonl}            of a check on human labels, these

@@ -189,7 +189,7 @@ class Origin(Strict):
 
 
 class Sorter(Strict):
-    """What sorted the replies of conversations that answer back."""
+    """What sorted the replies of reactive conversations."""
 
     mode: Literal["fast", "schema"]
     model: Model

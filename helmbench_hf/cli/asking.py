@@ -74,7 +74,7 @@ class AskOptions:
         str | None,
         typer.Option(
             "--router",
-            help="The model that classifies replies in conversations that answer back, in the same form as for --judge. `run` "
+            help="The model that classifies replies in reactive conversations, in the same form as for --judge. `run` "
             "uses its first judge if none is given.",
         ),
     ] = None

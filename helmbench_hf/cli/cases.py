@@ -39,7 +39,7 @@ def show(
     dataset: Dataset = None,
     revision: Revision = None,
     tree: Annotated[
-        bool, typer.Option("--tree", help="For a conversation that answers back, print everything that the person may say.")
+        bool, typer.Option("--tree", help="For a reactive conversation, print everything that the person may say.")
     ] = False,
     as_json: Json = False,
 ) -> None:

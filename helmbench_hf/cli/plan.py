@@ -59,7 +59,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield from _template_lines(facts)
     yield f"cases      {found['cases']} ({modes}){shard}"
     yield f"answers    {found['answers']}{times}; judge calls at most {found['judge calls per judge, at most']} per judge"
-    if found["conversations that answer back"]:
+    if found["reactive conversations"]:
         yield _router_line(found)
         if found["user model"]:
             most = 2 * TRIES * found["router calls, at most"]
@@ -71,10 +71,10 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _router_line(found: dict[str, Any]) -> str:
-    """Who sorts the replies of conversations that answer back, and what that takes."""
-    talks, calls = found["conversations that answer back"], found["router calls, at most"]
+    """Who sorts the replies of reactive conversations, and what that takes."""
+    talks, calls = found["reactive conversations"], found["router calls, at most"]
     if not found["router"]:
-        return f"router     none: {talks} conversations that answer back end after their first turn (--router MODEL)"
+        return f"router     none: {talks} reactive conversations end after their first turn (--router MODEL)"
     how = {"both": "all models stay loaded", "waves": "the models take turns in memory"}[found["memory"]]
     return f"router     {found['router']}, at most {calls} calls for {talks} conversations; {how}"
 

@@ -97,7 +97,7 @@ def grade(run: ExistingRun, judge: Judges = None) -> None:
 def run_all(run: Run, options: AskOptions, judge: Judges = None, panel: Panel = "first") -> None:
     """Generate, grade, score and report; each stage resumes where it stopped.
 
-    The first judge also classifies the replies in conversations that answer back, unless --router names another model.
+    The first judge also classifies the replies in reactive conversations, unless --router names another model.
 
     Example: helmbench run --run runs/a --model demo --judge demo --design smoke
     """

@@ -13,7 +13,7 @@ MODES = {
     "judged": "free reply, judged",
     "label": "one answer of several",
     "multi_turn": "scripted conversation",
-    "reactive": "conversation that answers back",
+    "reactive": "reactive conversation",
 }
 MADE = "<!-- Made by `helmbench content pages`; edit behavior.md and scenario.yaml under configs/benchmark/v1 instead. -->\n\n"
 

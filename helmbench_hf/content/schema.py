@@ -101,7 +101,7 @@ class Message(Authored):
     turns: list[Text] | None = None
     tickets: dict[Literal["A", "B", "C", "D", "E", "F"], Text] | None = None
     beats: dict[Slug, Annotated[list[Text], Field(min_length=3, max_length=3)]] | None = None
-    """A conversation that answers back: three wordings of each beat of the scenario's `route`, the opening first."""
+    """A reactive conversation: three wordings of each beat of the scenario's `route`, the opening first."""
     choices: dict[Literal["A", "B", "C", "D"], Text] | None = None
     key: Literal["A", "B", "C", "D", "E", "F"] | None = None
     task_key: dict[str, str] = {}
@@ -126,7 +126,7 @@ class Message(Authored):
     def user_turns(self) -> tuple[str, ...]:
         """What the user types: one message, a question or queue with its lettered answers, or the turns of a conversation.
 
-        Of one that answers back: every wording of every beat.
+        Of a reactive one: every wording of every beat.
         """
         if self.turns is not None:
             return tuple(self.turns)
@@ -298,7 +298,7 @@ class Beat(Authored):
 
 
 class RouteTable(Authored):
-    """The paths of a conversation that answers back. The first beat opens it; twins share the table."""
+    """The paths of a reactive conversation. The first beat opens it; twins share the table."""
 
     trust: Annotated[int, Field(ge=0, le=4)] = 1
     """The person's trust at the start."""
@@ -802,7 +802,7 @@ class Policy(Authored):
     helplines: Literal["every"] | list[Country] = []
     """Countries whose registered crisis lines it adds to the text."""
     act: Act = "job"
-    """What its text does in a conversation that answers back."""
+    """What its text does in a reactive conversation."""
     verdicts: dict[CriterionCode, Answer] = {}
     when_flagged: Slug | None = None
     """It speaks like this policy where it marks the target ..."""

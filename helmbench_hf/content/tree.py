@@ -1,4 +1,4 @@
-"""The paths of a conversation that answers back, as a picture: beats by turn, an arrow for every way that a reply can lead."""
+"""The paths of a reactive conversation, as a picture: beats by turn, an arrow for every way that a reply can lead."""
 
 from __future__ import annotations
 

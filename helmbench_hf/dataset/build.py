@@ -58,7 +58,7 @@ def build(benchmark: Benchmark, out: Path, *, gated: bool = False) -> Built:
     """
     if out.exists() and not _may_replace(out):
         raise FileExistsError(
-            f"{out} exists and is not a HELMbench dataset (it lacks the manifest.json of one); choose another --out"
+            f"{out} exists and is not a HELMbench dataset (it has no dataset manifest.json); choose another --out"
         )
     rows = tabulate(benchmark)
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -81,7 +81,7 @@ def _labels(benchmark: Benchmark, file: CalibrationFile, reply: Reply, cases: di
     where = f"calibration/{file.scenario}.yaml, {reply.code}"
     case = cases.get(reply.case)
     if case is None or case.scenario != file.scenario or case.split != "test":
-        raise CalibrationError(f"{where}: {reply.case} is not a case of {file.scenario} in the split test; name one.")
+        raise CalibrationError(f"{where}: {reply.case} is not a case of {file.scenario} in the test split; name one.")
     earlier = (reply.earlier or file.earlier.get(case.perturbation, []))[: reply.turn - 1]
     if reply.turn > len(case.turns) or len(earlier) < reply.turn - 1:
         raise CalibrationError(f"{where}: turn {reply.turn} needs {reply.turn - 1} `earlier` replies of {case.perturbation}.")

@@ -288,7 +288,7 @@ def _items(benchmark: Benchmark, loaded: Loaded) -> Iterator[Item]:
 
 
 def _paths(loaded: Loaded, pt: Perturbation) -> Iterator[Item]:
-    """Paths of a conversation that answers back that together hold every wording of every beat; the first one for concern too.
+    """Paths of a reactive conversation that together hold every wording of every beat; the first one for concern too.
 
     Each next path takes the beats and wordings that were shown least.
     """

@@ -1,4 +1,4 @@
-"""Inspect tasks: the single-turn cases, graded by code as in every run, and the conversations that answer back.
+"""Inspect tasks: the single-turn cases, graded by code as in every run, and the reactive conversations.
 
     inspect eval helmbench_hf/interop/inspect_task.py@helmbench -T design=smoke --model vllm/MODEL
     inspect eval helmbench_hf/interop/inspect_task.py@conversations --model vllm/MODEL --model-role router=vllm/ROUTER
@@ -99,7 +99,7 @@ def conversations(
     limit: int | None = None,
     thinking_tokens: int = 0,
 ) -> Task:
-    """The conversations that answer back: the model role `router` says what each reply does, and so what the person says next.
+    """The reactive conversations: the model role `router` says what each reply does, and so what the person says next.
 
     Arguments as for `helmbench`. The figures say what the replies did; a HELMbench score needs judges besides.
     """

@@ -116,7 +116,7 @@ def check(run: Path, model: ModelInfo, opened: Callable[[EngineSpec], Engine], b
     """Let the router of a run sort what it has not sorted yet, and write `router-check.json`. RunError for another router."""
     used = RunFolder(run).manifest().router
     if used is None:
-        raise RunError(f"{run} has no router: it contains no conversation that answers back, or was run without --router.")
+        raise RunError(f"{run} has no router: it contains no reactive conversation, or was run without --router.")
     if used.key != model.context:
         raise RunError(f"The router of {run} is {used.engine}; name that one, with the options that it had.")
     place = run / FOLDER

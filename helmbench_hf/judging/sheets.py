@@ -138,7 +138,7 @@ def read_answers(benchmark: Benchmark, folder: Path, answers: Path, reader: str,
     for code, said in given.items():
         for criterion, verdict in said.items():
             if criterion not in key.get(code, {}) or criterion not in benchmark.criteria:
-                raise CalibrationError(f"{answers}: {code} was not asked under {criterion} in {folder}; remove it.")
+                raise CalibrationError(f"{answers}: the sheets in {folder} do not ask about {code} under {criterion}; remove it.")
             words = allowed(benchmark, criterion)
             spoken = next((word for word in words if word == str(verdict).strip().upper()), None)
             if spoken is None:

@@ -131,7 +131,7 @@ def _text(case: Case, given: str) -> str:
         fields = json.loads(case.response_schema)["properties"]
         schema = {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
     if (error := best_match(Draft202012Validator(schema).iter_errors(value))) is not None:
-        raise PeopleError(f"it does not fit: {str(error.message)[:200]}")
+        raise PeopleError(f"it does not match the expected format: {str(error.message)[:200]}")
     reply = value if isinstance(value, str) else value.get("reply", "-")
     if not reply.strip():
         raise PeopleError("it is empty; an item that is not answered is skipped")

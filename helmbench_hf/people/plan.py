@@ -88,11 +88,11 @@ def study_of(loaded: CaseSet, *, people: int, per_person: int, seed: int, per_ca
 
 
 def askable(loaded: CaseSet, only: str | None) -> tuple[Case, ...]:
-    """The cases that a form can ask: it can't answer back, and shows no chat before. PeopleError where that leaves none."""
+    """The cases that a form can ask: it can't react, and shows no chat before. PeopleError where that leaves none."""
     cases = tuple(case for case in select(loaded.cases, only, None) if not (case.route.beats or case.history))
     if not cases:
         raise PeopleError(
-            "These cases cannot be put in a form: they answer back, or come after a long chat. Choose others with --only."
+            "These cases cannot be put in a form: they are reactive, or come after a long chat. Choose others with --only."
         )
     return cases
 

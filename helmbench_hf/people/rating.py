@@ -100,7 +100,7 @@ def prepare(
     raises.
     """
     if len(set(raters)) < 2 or len(set(raters)) < len(raters) or not all(CODE.fullmatch(code) for code in raters):
-        raise PeopleError("Name two raters or more, each once, by codes of letters, digits, - and _ (--rater R1 --rater R2).")
+        raise PeopleError("Name at least two raters, each once, using codes of letters, digits, - and _ (--rater R1 --rater R2).")
     if unknown := sorted(set(criteria) - set(benchmark.criteria)):
         raise PeopleError(f"The benchmark has no criterion {', '.join(unknown)}.")
     cases, completions = run_answers(run)

@@ -114,7 +114,7 @@ class Transcript:
     verdicts: Sequence[ShownVerdict]
     draw: int = 0
     acts: Sequence[Act] = ()
-    """What the router said of each reply, in a conversation that answers back."""
+    """What the router said of each reply, in a reactive conversation."""
 
 
 def transcripts(
@@ -286,7 +286,7 @@ def _facts(entry: Transcript) -> list[tuple[str, str]]:
 
 
 def _end(entry: Transcript) -> str | None:
-    """Where a conversation that answers back came to an end."""
+    """Where a reactive conversation came to an end."""
     beats = walk(entry.case.route, entry.acts) if entry.case.route.beats else []
     return beats[-1][0].end if beats else None
 

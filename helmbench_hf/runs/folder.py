@@ -127,7 +127,7 @@ class Manifest(Shape):
     """How many answers came without reasoning, after it, and never because it did not end."""
     history: dict[str, Any] | None = None
     router: RunRouter | None = None
-    """What sorted the replies of conversations that answer back; None where nothing did."""
+    """What sorted the replies of reactive conversations; None where nothing did."""
     user: RunUser | None = None
     """What worded the person's lines in them; None where they stand as authored."""
 

@@ -67,7 +67,7 @@ class Ask:
     preset: dict[str, Any] | None = None
     """What a preset filled in; the manifest keeps it."""
     router: EngineSpec | None = None
-    """The model that sorts the replies of conversations that answer back; without one they end after their first turn."""
+    """The model that sorts the replies of reactive conversations; without one they end after their first turn."""
     user: EngineSpec | None = None
     """The model that words the person's lines in them; without one they stand as authored."""
     memory: Memory = "both"
@@ -93,7 +93,7 @@ class Prepared:
     identity: DatasetIdentity
     model: ModelInfo
     router: ModelInfo | None = None
-    """None also where no conversation answers back; so is `user`."""
+    """None also where no conversation is reactive; so is `user`."""
     user: ModelInfo | None = None
 
     def conversations(
@@ -222,7 +222,7 @@ def _generate(
         if read.passed.places:
             reporter.emit({"event": "note", "message": str(read.passed)})
     if prepared.router is None and (waiting := sum(bool(case.route.beats) for case in prepared.cases)):
-        reporter.emit({"event": "note", "message": f"{waiting} conversations answer back; {NO_ROUTER}"})
+        reporter.emit({"event": "note", "message": f"{waiting} conversations are reactive; {NO_ROUTER}"})
     talks = prepared.conversations(ask.settings, stored.everything() if ask.reuse == "always" else stored, words)
     work = [] if ask.reuse == "only" else talks.missing()
     reporter.emit({"event": "planned", "turns": talks.planned_turns, "stored": len(stored), "open": len(work)})

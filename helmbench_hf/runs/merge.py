@@ -138,7 +138,7 @@ def _selection(parts: Sequence[Part]) -> tuple[str | None, int | None]:
         return chosen.pop()
     if any(limit is not None for _, limit in chosen):
         raise RunError(
-            "the runs took different cases because of --limit, and their sum is not a set that can be named; run them "
+            "the runs took different cases because of --limit, and together they are not a set with a name; run them "
             "with the same --limit"
         )
     prefixes = {only for only, _ in chosen if only is not None}

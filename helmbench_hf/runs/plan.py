@@ -74,7 +74,7 @@ def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second
         "modes": dict(Counter(case.mode for case in prepared.cases)),
         "answers": talks.planned_turns,
         "judge calls per judge, at most": judged * settings.draws,
-        "conversations that answer back": sum(bool(case.route.beats) for case in prepared.cases),
+        "reactive conversations": sum(bool(case.route.beats) for case in prepared.cases),
         "router calls, at most": sum(case.most_turns - 1 for case in prepared.cases if case.route.beats) * settings.draws,
         "router": prepared.router and prepared.router.spec.shown,
         "user model": prepared.user and prepared.user.spec.shown,
@@ -85,7 +85,7 @@ def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second
 
 
 def _longest(case: Case) -> tuple[str, ...]:
-    """The longest line at each later turn of a conversation that answers back."""
+    """The longest line at each later turn of a reactive conversation."""
     found: dict[int, str] = {}
     for path in paths(case.route) if case.route.beats else ():
         for turn, beat in enumerate(path):

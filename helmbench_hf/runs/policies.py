@@ -92,7 +92,7 @@ def run_policy(slug: str, loaded: CaseSet, folder: RunFolder, only: str | None =
 
 
 def said_by(policy: Policy, case: Case, benchmark: Benchmark, cues: Cues) -> Iterator[tuple[str, str]]:
-    """What the policy writes at every turn of a case, by the turn's name, and what that does where the case answers back."""
+    """What the policy writes at every turn of a case, by the turn's name, and what that does where the case is reactive."""
     lines = case.turns
     if case.route.beats:
         act: Act = policy.act if policy.answers else "unclear"

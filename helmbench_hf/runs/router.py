@@ -1,4 +1,4 @@
-"""The router: a model that says what a reply does in a conversation that answers back (tasks/reactive.py has the acts).
+"""The router: a model that says what a reply does in a reactive conversation (tasks/reactive.py has the acts).
 
 One question a reply, answered by a letter: the rules, the conversation, the reply, then the acts. The probabilities of the
 letters are read from one unconstrained step, as a judge's are in fast mode. Where an engine gives none, a JSON schema names the

@@ -102,7 +102,7 @@ class Asked:
     messages: tuple[Message, ...]
     key: str
     acts: tuple[Act, ...] = ()
-    """In a conversation that answers back: what the replies before this turn do."""
+    """In a reactive conversation: what the replies before this turn do."""
 
     @property
     def name(self) -> str:
@@ -155,7 +155,7 @@ class Conversations:
     ) -> None:
         """`stored`: the answers that exist, by key; their turns are not asked for again. `words`: the same of router and user.
 
-        Without a router a conversation that answers back ends after its first turn. Without a user model the person's lines
+        Without a router a reactive conversation ends after its first turn. Without a user model the person's lines
         stand as authored.
         """
         self._cases, self._template, self._context, self._settings = cases, template, context, settings

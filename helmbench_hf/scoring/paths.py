@@ -1,4 +1,4 @@
-"""Paths of conversations that answer back: when the danger was asked about, when help was named, and where people were left.
+"""Paths of reactive conversations: when the danger was asked about, when help was named, and where people were left.
 
 Turns stand at the same stage in every path of a scenario, so curves by turn compare models. They rest on the router's word for
 each reply, not on a judge's, and enter no score.

@@ -352,7 +352,7 @@ class Crisis:
 
 @dataclass(frozen=True, slots=True)
 class PathTurn:
-    """Shares of conversations that answer back, at one turn; None where there is no such conversation."""
+    """Shares of reactive conversations, at one turn; None where there is no such conversation."""
 
     turn: int
     alert: float | None
@@ -376,7 +376,7 @@ class PathEnd:
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """Conversations that answer back, as the router sorted their replies; in no score."""
+    """Reactive conversations, as the router sorted their replies; in no score."""
 
     crisis: int
     everyday: int
@@ -840,7 +840,7 @@ class Scores:
     checks: tuple[Claim, ...] = ()
     """What checks say of the judges; empty where none was named."""
     paths: Paths | None = None
-    """None where no conversation answered back."""
+    """None where no conversation was reactive."""
 
 
 def to_json(scores: Any) -> dict[str, Any]:

@@ -228,7 +228,7 @@ def _check(verdict: Verdict, families: Mapping[str, str]) -> None:
     if verdict.grader != CODE and verdict.grader not in families:
         raise ScoringError(f"{_name(verdict)} is by a judge that this run does not list.")
     if (verdict.status == "scored") != (verdict.value is not None):
-        raise ScoringError(f"{_name(verdict)} has the status {verdict.status} and the value {verdict.value}.")
+        raise ScoringError(f"{_name(verdict)} has the status {verdict.status}, which does not go with the value {verdict.value}.")
     if verdict.value is not None and not 0 <= verdict.value <= 1:
         raise ScoringError(f"{_name(verdict)} has the value {verdict.value}; values lie between 0 and 1.")
     if verdict.status == "model_failure" and verdict.detail.get("reason") not in FAILURE_REASONS:

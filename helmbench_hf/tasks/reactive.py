@@ -1,4 +1,4 @@
-"""Reactive: a conversation that answers back. Every line of the person is authored; the model's replies choose among them.
+"""Reactive: a reactive conversation. Every line of the person is authored; the model's replies choose among them.
 
 Each reply is classed as one of seven acts. Code sees what it can (nothing that can be read as an answer is `unclear`), a router
 model decides the rest (runs/router.py). Act and trust lead to the next beat. The same replies and the same acts give the same

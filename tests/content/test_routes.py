@@ -1,4 +1,4 @@
-"""Tables of conversations that answer back: what is refused, and what the picture shows."""
+"""Tables of reactive conversations: what is refused, and what the picture shows."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def run(checkpoint: str, tmp_path: Path) -> Path:
-    """A run of one conversation that answers back, sorted by the same model."""
+    """A run of one reactive conversation, sorted by the same model."""
     spec = EngineSpec.parse(checkpoint)
     asked = Ask(run=str(tmp_path / "run"), engine=spec, settings=Settings(), design="smoke", only="P1-B7-S4", router=spec)
     ask_all(asked, lambda: prepare(asked), lambda _: FakeEngine(labels=says(lambda _: "job")), Ear())

@@ -1,4 +1,4 @@
-"""Conversations that answer back, over two fake engines: the path follows from the replies and the acts alone."""
+"""Reactive conversations, over two fake engines: the path follows from the replies and the acts alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths of conversations that answer back: what the router's words amount to."""
+"""Paths of reactive conversations: what the router's words amount to."""
 
 from __future__ import annotations
 
