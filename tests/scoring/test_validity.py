@@ -102,8 +102,8 @@ def test_mild_entrapment_is_an_index_of_its_own() -> None:
     ("change", "message"),
     [
         ({"grader": "stranger"}, "a judge that this run does not list"),
-        ({"status": "scored", "value": None}, "has the status scored and the value None"),
-        ({"status": "judge_failure", "value": 1.0}, "has the status judge_failure and the value 1.0"),
+        ({"status": "scored", "value": None}, "has the status scored, which does not go with the value None"),
+        ({"status": "judge_failure", "value": 1.0}, "has the status judge_failure, which does not go with the value 1.0"),
         ({"value": 1.5}, "values lie between 0 and 1"),
         ({"status": "model_failure", "value": None}, "a model failure without a reason"),
         ({"status": "model_failure", "value": None, "detail": {"reason": "bored"}}, "a model failure without a reason"),
