@@ -174,6 +174,10 @@ def test_the_form_shows_one_message_at_a_time_breaks_and_help(found: list[Item],
         for _ in range(20):
             assert page.locator("#break").is_hidden()
             page.click("#next")
+        page.check('form section:not([hidden]) [value="7"]')
+        assert page.inner_text("#place").startswith("0 of")
+        page.click("#clear")
+        assert page.locator("form :checked:not(option)").count() == 0
         assert "20 messages" in page.inner_text("#break")
         page.click("#stop")
         assert "findahelpline.com" in page.inner_text("#help")

@@ -37,6 +37,12 @@
     }
   };
   document.getElementById("back").addEventListener("click", () => show(now - 1, true));
+  document.getElementById("clear").addEventListener("click", () => {
+    for (const field of sections[now].querySelectorAll("input, select")) {
+      if (field.type === "radio") field.checked = false; else field.value = "";
+    }
+    form.dispatchEvent(new Event("input"));
+  });
   document.getElementById("next").addEventListener("click", () => show(now + 1, true));
 
   form.addEventListener("input", () => {
@@ -47,7 +53,7 @@
     event.preventDefault();
     const found = answers(), open = Object.keys(found).filter(item => !complete(found, item));
     if (open.length) {
-      say(`Message ${open[0]} is not answered in full. Finish it, or empty it.`);
+      say(`Message ${open[0]} is not answered in full. Finish it, or clear it.`);
       show(sections.findIndex(section => section.querySelector(`#item-${open[0]}`)), true);
       return;
     }
