@@ -210,7 +210,7 @@ class _Parent:
         number = -self.child.returncode
         why = "; most often the machine had no memory left" if number == signal.SIGKILL else ""
         message = f"The engine's process was killed by {signal.Signals(number).name}{why}."
-        on_event({"event": "error", "message": f"{message} What had ended is in the journal; rerun to resume."})
+        on_event({"event": "error", "message": f"{message} Finished requests are in the journal; rerun to resume."})
         return 128 + number
 
 

@@ -182,7 +182,7 @@ def test_how_a_job_may_end(tmp_path: Path) -> None:
     code, [killed] = ends("segfault")
     assert code == 128 + 11
     assert killed["event"] == "error"
-    assert "killed by SIGSEGV. What had ended is in the journal" in killed["message"]
+    assert "killed by SIGSEGV. Finished requests are in the journal" in killed["message"]
     assert "Segmentation fault" in (tmp_path / "log").read_text()
     code, [text] = ends("noise")
     assert (code, len(text["text"])) == (0, 200_005)
