@@ -8,6 +8,7 @@ import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ import pytest
 
 from helmbench_hf.report.page import render, write_report
 from helmbench_hf.report.tables import provenance
-from helmbench_hf.scoring.scores import from_json
+from helmbench_hf.runs.worded import Worded
+from helmbench_hf.scoring.scores import PathEnd, Paths, from_json
 from tests.report import sample
 from tests.report.page import Page
 from tests.report.payloads import PAYLOADS, hostile_run
@@ -281,3 +283,17 @@ def test_no_payload_becomes_markup_or_acts_unseen(start: int) -> None:
 
 if __name__ == "__main__":
     TEXT.write_text("\n".join(Page(render(sample.sample_run())).lines()) + "\n", encoding="utf-8")
+
+
+def test_a_run_with_worded_lines_says_so_first_and_shows_its_gates() -> None:
+    worded = Worded(lines=40, authored=3, tries=50, leaks=2, role=1, strays=4, form=3)
+    paths = Paths(1, 1, 0, (), (PathEnd("crisis", "left", 1),), 0.5)
+    scores = replace(from_json(sample.sample_scores()), paths=paths)
+    said = {**sample.manifest(), "user": {"engine": "vllm:somebody/person"}}
+    text = " ".join(Page(render(sample.sample_run(scores, manifest=said, worded=worded))).lines())
+    assert "Experiment: a model worded the person’s lines." in text
+    assert "vllm:somebody/person" in text
+    assert "40 lines after the first message took 50 tries" in text
+    assert "Not met: no line tells what comes later." in text
+    assert "Not measured by this run: two user models" in text
+    assert "Experiment" not in " ".join(Page(render(sample.sample_run())).lines())
