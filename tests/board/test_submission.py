@@ -39,7 +39,7 @@ def edited(run: Path, path: Path, **changes: object) -> Path:
     for name in ("completions", "judgments", "acts"):
         (path / name).symlink_to(run / name)
     for name, value in changes.items():
-        manifest[name] = {**manifest[name], **value} if isinstance(value, dict) else value
+        manifest[name] = {**(manifest.get(name) or {}), **value} if isinstance(value, dict) else value
     (path / "manifest.json").write_text(json.dumps(manifest))
     return path
 
@@ -129,6 +129,10 @@ def test_a_token_in_an_answer_and_a_path_in_an_option_are_refused(run: Path, tmp
         ({"selection": {"limit": 3}}, "--limit"),
         ({"selection": {"shard": "1/2"}}, "merge"),
         ({"dataset": {"private": True}}, "private holdout"),
+        (
+            {"user": {"engine": "vllm:a/b", "key": {"model": {}, "template_sha": "", "engine": "vllm 0.32"}, "model": {}}},
+            "without --user-model",
+        ),
         ({"key": {"engine": "vllm 0.1"}}, "planned answers"),
     ],
 )
