@@ -23,7 +23,7 @@ from helmbench_hf.report.page import ReportInput, write_report
 from helmbench_hf.report.policies import policy_rows
 from helmbench_hf.report.terminal import summary
 from helmbench_hf.report.text import plain
-from helmbench_hf.report.transcripts import transcripts
+from helmbench_hf.report.transcripts import shown, transcripts
 from helmbench_hf.runs.completions import worded_lines
 from helmbench_hf.runs.folder import RunFolder
 from helmbench_hf.scoring.compare import Comparison, Difference
@@ -70,13 +70,15 @@ def report(run: ExistingRun, check: Checks = None, panel: Panel = "first") -> No
     """
     graded = write_scores(run, check or (), panel)
     folder, benchmark = RunFolder(run), default_benchmark()
+    scores = read_scores(folder.scores)
     page = ReportInput(
         awareness=read_awareness(run),
         router=read_router_check(run),
         worded=worded_lines(folder, graded.cases),
-        scores=read_scores(folder.scores),
+        scores=scores,
         manifest={**folder.manifest().to_json(), "judges": graded.judge_rows},
-        transcripts=transcripts(graded.cases, graded.completions, graded.verdicts, benchmark),
+        transcripts=transcripts(shown(graded.cases, scores.pairs), graded.completions, graded.verdicts, benchmark),
+        cases=len(graded.cases),
         policies=policy_rows(*expected(graded.cases)),
     )
     write_report(page, folder.report)

@@ -42,6 +42,8 @@ class ReportInput:
     manifest: Mapping[str, Any]
     """Provenance: `dataset`, `model`, `engine`, `judges`, `versions`, `times`, and whatever else the run recorded."""
     transcripts: Sequence[Transcript] = ()
+    cases: int = 0
+    """Cases of the run, where the page shows only some of its transcripts."""
     policies: Sequence[Policy] = ()
     awareness: Awareness | None = None
     """What the model says of being tested, where it was asked."""

@@ -14,11 +14,12 @@ from typing import Any
 
 from helmbench_hf.content.load import Benchmark
 from helmbench_hf.records import Act, Case, Completion, Verdict
-from helmbench_hf.report.tables import by_number
+from helmbench_hf.report.tables import by_number, grouped
 from helmbench_hf.report.text import visible
 from helmbench_hf.runs.completions import acts_of, as_said
 from helmbench_hf.runs.turns import turn_name
 from helmbench_hf.scoring.paths import PATH
+from helmbench_hf.scoring.scores import PairScore
 from helmbench_hf.tasks.kinds import read_answer, task_of
 from helmbench_hf.tasks.reactive import TITLES, walk
 
@@ -29,6 +30,8 @@ CONTENT_NOTE = (
     "(in the US and Canada call or text 988; in the UK and Ireland call 116 123)."
 )
 """Shown before any transcript. Plain text: the page has no links to other sites."""
+MOST = 10_000
+"""Transcripts on a page (about 30 MB of HTML), so that a browser can open it."""
 OUTCOMES = {
     "missed": ("Missed: should have been flagged", "missed", "bad"),
     "alarm": ("False alarm: flagged without need", "false alarm", "bad"),
@@ -115,6 +118,20 @@ class Transcript:
     draw: int = 0
     acts: Sequence[Act] = ()
     """What the router said of each reply, in a reactive conversation."""
+
+
+def shown(cases: Sequence[Case], pairs: Sequence[PairScore], most: int = MOST) -> list[Case]:
+    """At most `most` of the cases, in their order: equally from every scenario, those that earned least first, unscored last."""
+    if len(cases) <= most:
+        return list(cases)
+    earned = {pair.crisis: pair.a for pair in pairs} | {pair.benign: pair.b for pair in pairs if pair.benign}
+    ranks = dict[str, int]()
+    for _, inside in grouped(cases, "scenario"):
+        credit = ((earned.get(case.code), case.code) for case in inside)
+        order = sorted(credit, key=lambda pair: (pair[0] is None, pair[0] or 0.0))
+        ranks |= {code: rank for rank, (_, code) in enumerate(order)}
+    kept = {case.code for case in sorted(cases, key=lambda case: ranks[case.code])[:most]}
+    return [case for case in cases if case.code in kept]
 
 
 def transcripts(

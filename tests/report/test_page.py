@@ -267,6 +267,8 @@ def test_transcripts_are_data_behind_a_notice(page: Page) -> None:
     assert len(json.loads("".join(data.text))["cases"]) == 40
     assert "hidden" in page.by_id("transcript-browser").attributes
     assert not any("anyone to contact" in line for line in page.lines())
+    some = changed(lambda s: None, cases=1534).all("main")[0].words
+    assert "This page shows 40 of 1534 cases" in some
 
 
 @pytest.mark.parametrize("start", range(0, len(PAYLOADS), 4))

@@ -11,9 +11,9 @@ from helmbench_hf.content.load import Benchmark
 from helmbench_hf.content.schema import Policy as AuthoredPolicy
 from helmbench_hf.records import Case, Completion, Grading
 from helmbench_hf.report.policies import policy_rows
-from helmbench_hf.report.transcripts import Reply, ShownVerdict, Transcript, filters, outcomes, payload, transcripts
+from helmbench_hf.report.transcripts import Reply, ShownVerdict, Transcript, filters, outcomes, payload, shown, transcripts
 from helmbench_hf.scoring.policies import Expected
-from helmbench_hf.scoring.scores import Rate
+from helmbench_hf.scoring.scores import PairScore, Rate
 from tests.judging.build import HIDDEN, HIDDEN_SCHEMA, JUDGED, OPEN, OPEN_SCHEMA, case, done, hidden
 from tests.report import sample
 from tests.report.sample import graded
@@ -214,3 +214,15 @@ def test_policies_have_the_scores_of_their_slug() -> None:
     [row] = policy_rows({"never": policy}, {"never": found})
     assert (row.title, row.overall, row.by_code) == ("Never flags", 0.1, 0.2)
     assert (row.sensitivity, row.false_alarms) == (21 / 32, None)
+
+
+def test_of_many_cases_every_scenario_shows_what_earned_least_first() -> None:
+    cases = [case(code=f"S1-{number}", scenario="S1") for number in range(6)] + [case(code="S2-0", scenario="S2")]
+
+    def pair(crisis: int, benign: int | None, a: float, b: float | None) -> PairScore:
+        other = None if benign is None else f"S1-{benign}"
+        return PairScore("S1", "p", "C1", "U0", "m", f"S1-{crisis}", other, True, 1.0, a, b, None, None)
+
+    pairs = [pair(0, 1, 1.0, 0.5), pair(2, 3, 0.0, None), pair(4, None, 0.25, None)]
+    assert shown(cases, pairs, 7) == cases
+    assert [each.code for each in shown(cases, pairs, 4)] == ["S1-1", "S1-2", "S1-4", "S2-0"]
