@@ -114,12 +114,12 @@ def _check_complete(manifest: Mapping[str, Any], folder: RunFolder) -> None:
     if not manifest.get("key") or not manifest.get("engine"):
         raise RunError(
             f"{folder.root} does not record what its keys are derived from: its answers come from a policy, a person or "
-            f"an earlier version of helmbench. Only a model's run can be submitted; make one with `helmbench generate`."
+            "an earlier version of helmbench. Only a model's run can be submitted; make one with `helmbench generate`."
         )
     if manifest.get("user"):
         raise RunError(
             f"In {folder.root} a model wrote the person's lines. That is experimental, and no board accepts it; run again "
-            f"without --user-model."
+            "without --user-model."
         )
     if manifest["dataset"].get("private"):
         raise RunError(f"{folder.root} answers a private holdout, and its answers would reveal it; it must never be submitted")

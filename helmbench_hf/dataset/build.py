@@ -168,7 +168,7 @@ def clean_commit(paths: list[Path]) -> str:
             others = f" and {len(changed) - SHOWN} more" if len(changed) > SHOWN else ""
             raise SourceError(
                 f"{path} differs from its git commit ({', '.join(changed[:SHOWN])}{others}); commit or remove the changes, "
-                f"then publish"
+                "then publish"
             )
     return commits[0]
 
