@@ -122,7 +122,7 @@ def _check_complete(manifest: Mapping[str, Any], folder: RunFolder) -> None:
             "without --user-model."
         )
     if manifest["dataset"].get("private"):
-        raise RunError(f"{folder.root} answers a private holdout, and its answers would reveal it; it must never be submitted")
+        raise RunError(f"{folder.root} contains answers to a private holdout, which would reveal it; it must never be submitted")
     selection = manifest.get("selection", {})
     if any(selection.get(name) is not None for name in ("only", "limit", "shard")):
         raise RunError(

@@ -189,7 +189,9 @@ def _manifest(content: Mapping[str, bytes]) -> Manifest:
     origin = raw.get("submission") if isinstance(raw, dict) else None
     stated = origin.get("format") if isinstance(origin, dict) else None
     if type(stated) is int and stated > FORMAT:
-        raise UnreadableError(f"the submission has format {stated}, but this helmbench reads {FORMAT}; update helmbench")
+        raise UnreadableError(
+            f"the submission has format {stated}, but this version of helmbench reads {FORMAT}; update helmbench"
+        )
     manifest = read_manifest(raw)
     there, named = set(content) - {files.MANIFEST}, manifest.submission.files
     if lost := sorted(({files.COMPLETIONS, files.VERDICTS, files.SCORES} | set(named)) - there):
@@ -242,7 +244,9 @@ def _check_versions(manifest: Manifest, judges: Sequence[Judge], loaded: CaseSet
         found.add("dataset.content", "the content hash is not that of the dataset here: other cases were asked")
     for judge in judges:
         if judge.rubric.model_dump() != rubric.identity(benchmark):
-            found.add("judge.rubric", f"{judge.id} answered another judge prompt or other criteria than this helmbench has")
+            found.add(
+                "judge.rubric", f"{judge.id} answered another judge prompt or other criteria than this version of helmbench has"
+            )
 
 
 def _check_identities(manifest: Manifest, judges: Sequence[Judge], found: Report) -> None:

@@ -106,7 +106,7 @@ class ByWorkflow(TyperGroup):
 app = typer.Typer(
     name="helmbench",
     cls=ByWorkflow,
-    help="Measure how language models behave with people in distress. Runs on your own machine.",
+    help="Measure how language models respond to people in distress. Runs on your own machine.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -126,7 +126,7 @@ def options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Measure how language models behave with people in distress. Runs on your own machine."""
+    """Measure how language models respond to people in distress. Runs on your own machine."""
 
 
 def main() -> None:

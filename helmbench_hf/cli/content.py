@@ -127,7 +127,7 @@ def pages(
 
 @app.command()
 def style(content: Content = None, controls: Controls = None, as_json: Json = False) -> None:
-    """Print how the messages are typed, next to real messages. The exit code is 1 if a feature is out of range.
+    """Compare how the messages are typed with how real messages are typed. The exit code is 1 if a feature is out of range.
 
     Example: helmbench content style
     """

@@ -46,7 +46,7 @@ app = group("The human baseline: people answer the cases that models answer.")
 def export(
     out: Out,
     people: Annotated[int, typer.Option("--people", min=1, help="Number of people.")],
-    per_person: Annotated[int, typer.Option("--per-person", min=1, help="Cases for each.")],
+    per_person: Annotated[int, typer.Option("--per-person", min=1, help="Number of cases for each person.")],
     design: Design = "core",
     seed: Seed = 1,
     per_case: Annotated[

@@ -11,6 +11,8 @@ import typer
 from helmbench_hf.cli.asking import AskOptions, ask_of, with_ask_options
 from helmbench_hf.cli.progress import seconds
 from helmbench_hf.cli.shared import Json, put
+from helmbench_hf.content.load import default_benchmark
+from helmbench_hf.judging.plan import judging_figures
 from helmbench_hf.runs.generate import prepare
 from helmbench_hf.runs.plan import run_figures
 from helmbench_hf.runs.worded import TRIES
@@ -31,19 +33,23 @@ def plan(
         float | None,
         typer.Option(
             "--tokens-per-second",
-            help="Output speed of one engine, to estimate the time (prompts are taken to be ten times as fast).",
+            help="Output speed of one engine, to estimate the time (prompt tokens are assumed to be ten times as fast).",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a run will ask: answers, tokens, judge calls, prefix sharing, disk, and what the chat template does.
+    """Show what a run will cost: answers, tokens, judge calls, prefix sharing, disk, and what the chat template does.
 
-    It takes the options of the run itself: --shard and --set draws=N count here as they do there.
+    It takes the same options as the run itself: --shard and --set draws=N have the same effect here.
 
     Example: helmbench plan --model vllm:OWNER/MODEL --design core --shard 1/4
     """
     ask = ask_of(Path("unused"), options)
-    found = run_figures(ask, prepare(ask), CACHE_BLOCK, tokens_per_second)
+    prepared = prepare(ask)
+    judging = judging_figures(
+        prepared.cases, default_benchmark(), prepared.model.template.count, ask.settings.draws, tokens_per_second
+    )
+    found = {**run_figures(ask, prepared, CACHE_BLOCK, tokens_per_second), **judging}
     put(found, _lines(found), as_json)
 
 
@@ -58,7 +64,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"model      {model['id']}, {weights}"
     yield from _template_lines(facts)
     yield f"cases      {found['cases']} ({modes}){shard}"
-    yield f"answers    {found['answers']}{times}; judge calls at most {found['judge calls per judge, at most']} per judge"
+    yield f"answers    {found['answers']}{times}"
     if found["reactive conversations"]:
         yield _router_line(found)
         if found["user model"]:
@@ -66,6 +72,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
             words = "words the person's lines (experimental)"
             yield f"user       {found['user model']} {words}, at most {most} calls with their checks"
     yield from _token_lines(found)
+    yield _judging_line(found)
     yield f"disk       at most {found['disk at most, bytes'] / 1e6:.1f} MB"
     yield from (f"warning    {text}".rstrip() for text in _warnings(found))
 
@@ -104,6 +111,17 @@ def _token_lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"tokens     {prompt} in first prompts, at most {later} in later ones, at most {answers} in answers"
     yield f"cache      {found['ideal cached fraction']:.1%} of the first prompts' tokens are shared prefixes (ideal)"
     yield f"time       {f'at most {seconds(limit)}' if limit else 'give --tokens-per-second for an estimate'}"
+
+
+def _judging_line(found: dict[str, Any]) -> str:
+    """What one judge is asked in fast mode."""
+    calls, tokens = found["judge calls per judge, at most"], found["judge prompt tokens, at most"]
+    limit = found["judge seconds, at most"]
+    if tokens is None:
+        return f"judging    at most {calls} calls per judge"
+    fresh = found["judge prompt tokens that no cache holds, at most"]
+    time = f"; at most {seconds(limit)} at the same speed" if limit else ""
+    return f"judging    at most {calls} calls per judge, {tokens} prompt tokens, {fresh} of them not cached{time}"
 
 
 def _warnings(found: dict[str, Any]) -> Iterator[str]:

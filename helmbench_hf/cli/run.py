@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,6 +25,7 @@ from helmbench_hf.runs.merge import merge as put_together
 from helmbench_hf.runs.policies import run_policy
 
 POLICY = "policy:"
+Reuse = Literal["missing", "always", "never", "only"]
 Run = Annotated[Path, typer.Option("--run", help="Folder of the run; created if it does not exist, resumed if it does.")]
 Judges = Annotated[
     list[str] | None,
@@ -48,7 +50,7 @@ def child_job(job: str, payload: dict[str, Any], title: str, log: Path) -> None:
     with shown(title) as handle:
         code = host.run(job, payload, handle, log=log)
     if code == host.STOPPED:
-        fail("stopped; what was answered is kept. Run the same command again to resume.", host.STOPPED)
+        fail("stopped; the answers so far are kept. Run the same command again to resume.", host.STOPPED)
     if code:
         where = f"; the engine's messages are in {log}" if log.stat().st_size else ""
         fail(f"{title} failed{where}", code if 0 < code < 256 else 1)
@@ -58,24 +60,25 @@ def child_job(job: str, payload: dict[str, Any], title: str, log: Path) -> None:
 def generate(
     run: Run,
     options: AskOptions,
-    reuse: Annotated[
-        Literal["missing", "always", "never", "only"], typer.Option("--reuse", help="Which stored answers are used again.")
-    ] = "missing",
+    reuse: Annotated[Reuse, typer.Option("--reuse", help="Which stored answers are used again.")] = "missing",
 ) -> None:
     """Have a model answer the cases. If it is stopped, the same command resumes it.
 
     Example: helmbench generate --run runs/a --model vllm:OWNER/MODEL --design core
     """
-    if options.model.startswith(POLICY):
-        if options.settings or options.shard:
-            fail("a policy answers every case once, within seconds: leave --set and --shard out")
-        cases, slug = load_cases(options.design, options.dataset, options.revision), options.model.removeprefix(POLICY)
-        count = run_policy(slug, cases, RunFolder(run), options.only, options.limit)
-        done = f"{count} answers of the policy {slug}"
-    else:
+    typer.echo(f"{_answered(run, options, reuse)}; next: helmbench grade --run {run} --judge JUDGE")
+
+
+def _answered(run: Path, options: AskOptions, reuse: Reuse = "missing") -> str:
+    """Ask the cases; what was done, in words."""
+    if not options.model.startswith(POLICY):
         child_job(generating.JOB, ask_of(run, options, reuse).as_payload(), "answers", run / "engine.log")
-        done = "answers"
-    typer.echo(f"{done} are in {run}; next: helmbench grade --run {run} --judge JUDGE")
+        return f"answers are in {run}"
+    if options.settings or options.shard:
+        fail("a policy answers every case once, within seconds: leave --set and --shard out")
+    cases, slug = load_cases(options.design, options.dataset, options.revision), options.model.removeprefix(POLICY)
+    count = run_policy(slug, cases, RunFolder(run), options.only, options.limit)
+    return f"{count} answers of the policy {slug} are in {run}"
 
 
 def grade(run: ExistingRun, judge: Judges = None) -> None:
@@ -83,14 +86,18 @@ def grade(run: ExistingRun, judge: Judges = None) -> None:
 
     Example: helmbench grade --run runs/a --judge vllm:OWNER/MODEL,mode=fast
     """
+    typer.echo(f"{_graded(run, judge)}; next: helmbench report --run {run}")
+
+
+def _graded(run: Path, judge: Sequence[str] | None) -> str:
+    """Have the judges grade; what was done, in words."""
     RunFolder(run).manifest()
     specs = [judge_spec(text) for text in judge or []]
     if len({spec.id for spec in specs}) < len(specs):
         fail("two judges have the same id; give one of them a different id with id=NAME")
     for spec in specs:
         child_job(grading.JOB, grading.payload(run, spec), f"judge {spec.id}", run / "judge.log")
-    done = f"graded by {', '.join(spec.id for spec in specs)}" if specs else "no judge named: graded by code alone"
-    typer.echo(f"{done}; next: helmbench report --run {run}")
+    return f"graded by {', '.join(spec.id for spec in specs)}" if specs else "no judge named: graded by code alone"
 
 
 @with_ask_options
@@ -102,8 +109,8 @@ def run_all(run: Run, options: AskOptions, judge: Judges = None, panel: Panel = 
     Example: helmbench run --run runs/a --model demo --judge demo --design smoke
     """
     router = options.router or (judge[0] if judge and not options.model.startswith(POLICY) else None)
-    generate(run=run, **{**vars(options), "router": router})
-    grade(run=run, judge=judge)
+    typer.echo(_answered(run, replace(options, router=router)))
+    typer.echo(_graded(run, judge))
     report(run=run, panel=panel)
 
 

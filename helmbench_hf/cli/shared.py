@@ -27,7 +27,7 @@ Dataset = Annotated[str | None, typer.Option("--dataset", help="Dataset folder o
 Revision = Annotated[str | None, typer.Option("--revision", help="Tag or commit of a dataset on the Hub.")]
 Design = Annotated[str, typer.Option("--design", help="Which cases: smoke, core, full, taxonomy or long.")]
 Only = Annotated[str | None, typer.Option("--only", help="Only cases whose code starts with this, e.g. P1-B1 or P1-B1-S1,P2.")]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N cases, twins together.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Only the first N cases, keeping twins together.")]
 Criteria = Annotated[str, typer.Option("--criteria", help="Only these criteria, e.g. K01,K02.")]
 
 ExistingRun = Annotated[Path, typer.Option("--run", help="Folder of the run.")]

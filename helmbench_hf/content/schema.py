@@ -819,7 +819,7 @@ class Policy(Authored):
         if self.when_flagged is not None and self.tags == "random":
             raise ValueError("a policy whose reply depends on its marks cannot mark at random")
         if self.helplines and self.reply is None:
-            raise ValueError("`helplines` are added to a `reply`; give one")
+            raise ValueError("`helplines` are added to a `reply`; give a `reply` too")
         return self
 
 

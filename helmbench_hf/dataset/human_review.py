@@ -38,7 +38,7 @@ class Review:
     def __post_init__(self) -> None:
         for named, text in (("name", self.name), ("role", self.role)):
             if not (text.isprintable() and any(map(str.isalpha, text)) and not set("();") & set(text)):
-                raise ValueError(f"the {named} is {text!a}: write it in letters, without brackets or semicolons")
+                raise ValueError(f"the {named} is {text!a}: it must contain letters, and no brackets or semicolons")
         if not self.comment.isprintable():
             raise ValueError("the comment contains a line break or an invisible character: write it on one line")
         if self.verdict not in get_args(Verdict):

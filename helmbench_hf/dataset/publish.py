@@ -163,7 +163,7 @@ def check_tag(tag: str, version: str) -> None:
     if not re.fullmatch(r"v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)", tag):
         raise PublishError(f"{redacted(tag)} is not a version tag; write --tag vX.Y.Z, here v{version}")
     if tag != f"v{version}":
-        raise PublishError(f"the content is version {version} and the tag {tag}; give --tag v{version} or raise the version")
+        raise PublishError(f"the content is version {version}, but the tag is {tag}; give --tag v{version} or raise the version")
 
 
 def redacted(text: str, api: HfApi | None = None) -> str:

@@ -31,7 +31,7 @@ def eval_results(made: Submission) -> str:
     """
     manifest, scores = made.manifest, made.scores
     if manifest.dataset.design != DESIGN:
-        raise RunError(f"this run answers the design {manifest.dataset.design}; a model's page shows only scores of {DESIGN}")
+        raise RunError(f"this run used the design {manifest.dataset.design}; a model's page shows only scores for {DESIGN}")
     if not manifest.model.commit:
         raise RunError(
             f"{manifest.model.id} is a folder or a model behind a server, not a commit on the Hub; nothing shows that its "

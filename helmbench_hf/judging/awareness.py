@@ -122,10 +122,7 @@ def ask(
     """Ask what is not answered yet and write `awareness.json`. RunError where the run was answered by another model."""
     folder = RunFolder(run)
     if folder.manifest().key != model.context:
-        raise RunError(
-            f"{run} was answered by a different model, engine or template from the one that would be asked; name the one "
-            f"that answered."
-        )
+        raise RunError(f"{run} was answered by a different model, engine or template; name the one that answered it.")
     place = run / FOLDER
 
     @cache

@@ -163,7 +163,7 @@ def judge_answers(folder: RunFolder, row: Row, benchmark: Benchmark) -> Records:
     if row["rubric"] != rubric.identity(benchmark):
         raise JudgeError(
             f"The judge {row['id']} of {folder.root} answered a different judge prompt or different criteria from those "
-            f"in this helmbench. Grade the run again: only what changed is asked again."
+            f"in this version of helmbench. Grade the run again: only what changed is asked again."
         )
     return Journal.read(folder.judgments / row["id"])
 

@@ -94,7 +94,7 @@ class JudgeSpec:
         except TypeError as error:
             names = {each.name for each in fields(EngineSpec)}
             unknown = ", ".join(name for name in self.options if name not in names)
-            raise JudgeError(f"The judge {self.id} has no setting {unknown}; see `helmbench run --help`, --judge.") from error
+            raise JudgeError(f"The judge {self.id} has no setting {unknown}; see --judge in `helmbench run --help`.") from error
 
     def as_payload(self) -> dict[str, Any]:
         """Plain JSON; `JudgeSpec(**payload)` reads it."""
@@ -195,7 +195,7 @@ def resolve_mode(spec: JudgeSpec, template: Chat, described: EngineDescription) 
     """The mode in which this judge works. Raises `JudgeError` where `fast` was asked for and cannot be."""
     reason = _why_not_fast(template, described)
     if spec.mode == "fast" and reason:
-        raise JudgeError(f"The judge {spec.id} cannot work in fast mode: {reason} Use the mode evidence or auto.")
+        raise JudgeError(f"The judge {spec.id} cannot work in fast mode: {reason} Use evidence or auto mode.")
     return "evidence" if reason or spec.mode == "evidence" else "fast"
 
 

@@ -112,7 +112,7 @@ class ModelPreset(Authored):
     @model_validator(mode="after")
     def _agrees(self) -> Self:
         if self.default not in self.sizes:
-            raise ValueError(f"there is no size {self.default}; default is one of {', '.join(self.sizes)}")
+            raise ValueError(f"there is no size {self.default}; default must be one of {', '.join(self.sizes)}")
         if self.thinking.default == "on" and self.sampling.thinking is None:
             raise ValueError("it thinks, and there is no `thinking` sampling; add it, or write unknown")
         if unknown := sorted(set(_cited(self.model_dump())) - self.sources.keys()):
@@ -237,7 +237,7 @@ def fill_model(
 def fill_judge(presets: Presets, slug: str, given: Iterable[str]) -> tuple[JudgePreset, Filled]:
     """Give a judge's preset and what it supplies to its engine. Raises `EngineError` where there is none of that name."""
     if slug not in presets.judges:
-        raise EngineError(f"There is no judge preset {slug}; there are {', '.join(sorted(presets.judges))}.")
+        raise EngineError(f"There is no judge preset {slug}; choose from {', '.join(sorted(presets.judges))}.")
     judge = presets.judges[slug]
     preset, _, size = _find(presets.models, f"{judge.model}@{judge.size}")
     engine = {**_engine(size, judge.context), **({"thinking": judge.thinking} if judge.thinking else {})}
@@ -249,7 +249,7 @@ def fill_judge(presets: Presets, slug: str, given: Iterable[str]) -> tuple[Judge
 def _find(models: Mapping[str, ModelPreset], name: str) -> tuple[ModelPreset, str, Size]:
     slug, at, key = name.partition("@")
     if slug not in models:
-        raise EngineError(f"There is no model preset {slug}; there are {', '.join(sorted(models))}. See `helmbench models`.")
+        raise EngineError(f"There is no model preset {slug}; choose from {', '.join(sorted(models))}. See `helmbench models`.")
     preset = models[slug]
     key = key if at else preset.default
     if key not in preset.sizes:

@@ -78,7 +78,8 @@ def read_sheet(path: Path) -> Sheet:
         row = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(row, dict) and row.get("format", FORMAT) != FORMAT:
             raise PeopleError(
-                f"it has format {str(row['format'])[:20]}, but this helmbench reads {FORMAT}; use the version that made it."
+                f"it has format {str(row['format'])[:20]}, but this version of helmbench "
+                f"reads {FORMAT}; use the version that made it."
             )
         sheet = Sheet.model_validate(row)
     except ValidationError as error:
@@ -134,7 +135,7 @@ def _text(case: Case, given: str) -> str:
         raise PeopleError(f"it does not match the expected format: {str(error.message)[:200]}")
     reply = value if isinstance(value, str) else value.get("reply", "-")
     if not reply.strip():
-        raise PeopleError("it is empty; an item that is not answered is skipped")
+        raise PeopleError("it is empty; list an unanswered item under `skipped`")
     return given if value is reply else json.dumps(value, ensure_ascii=False)
 
 

@@ -107,7 +107,8 @@ def plan(study: Study, loaded: CaseSet, benchmark: Benchmark) -> Plan:
     if study.model_dump(include=set(_content(loaded))) != _content(loaded):
         raise PeopleError(
             f"it belongs to version {study.version} of the design {study.design} (content {study.content_sha256[:12]}), and this "
-            f"is version {identity.version} (content {identity.content_sha256[:12]}); use the helmbench that made the forms."
+            f"is version {identity.version} (content {identity.content_sha256[:12]}); use "
+            f"the version of helmbench that made the forms."
         )
     dice = random.Random(f"people/{study.id}")
     cases = askable(loaded, study.only)
@@ -115,7 +116,8 @@ def plan(study: Study, loaded: CaseSet, benchmark: Benchmark) -> Plan:
     chosen = _chosen(cases, family, study, benchmark, dice)
     if not chosen:
         raise PeopleError(
-            f"{study.people} people with {study.per_person} cases each cannot answer any pair {study.per_case} times; give more."
+            f"{study.people} people with {study.per_person} cases each cannot answer any pair {study.per_case} "
+            f"times; raise --people or --per-person."
         )
     loads = _dealt(chosen, family, study, dice)
     codes = [digest(["person", study.id, number])[:8].upper() for number in range(study.people)]

@@ -40,8 +40,8 @@ def run_dataset(folder: RunFolder) -> CaseSet:
     dataset, version = folder.manifest().dataset, default_benchmark().file.version
     if dataset.version != version:
         raise RunError(
-            f"{folder.root} was run on version {dataset.version} of the benchmark and this helmbench carries {version}; "
-            "grade it with the helmbench that ran it."
+            f"{folder.root} was run on version {dataset.version} of the benchmark, but this version of helmbench contains {version}; "
+            "grade it with the version of helmbench that ran it."
         )
     source, revision = source_of(dataset.source)
     loaded = load_cases(dataset.design, source, revision)
@@ -125,7 +125,9 @@ def conversations_of(
     try:
         settings = Settings(**manifest.settings.to_json())
     except (TypeError, ValueError) as error:
-        raise RunError(f"The settings in the run's manifest.json are not those of this helmbench ({error}).") from error
+        raise RunError(
+            f"The settings in the run's manifest.json are not those of this version of helmbench ({error})."
+        ) from error
     router = manifest.router
     sorts = Router(router.key, router.mode, ServerTemplate()) if router else None
     user = User(manifest.user.key, ServerTemplate()) if manifest.user else None

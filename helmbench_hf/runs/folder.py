@@ -212,7 +212,9 @@ def read_json(path: Path, shape: type[Read], fix: str) -> Read:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "the whole file"
-        raise RunError(f"{path} is not in the form that this helmbench reads ({where}: {first['msg']}); {fix}") from error
+        raise RunError(
+            f"{path} is not in the form that this version of helmbench reads ({where}: {first['msg']}); {fix}"
+        ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise RunError(f"{path} cannot be read ({error}); {fix}") from error
 

@@ -80,7 +80,7 @@ def _parse(line: bytes, place: Place) -> dict[str, Any] | None:
         return None
     if version > JOURNAL_VERSION:
         raise JournalError(
-            f"{place}: written by a later helmbench (journal version {version}, this one reads up to "
+            f"{place}: written by a later version of helmbench (journal version {version}; this one reads up to "
             f"{JOURNAL_VERSION}). Update helmbench, or give another output folder."
         )
     return row

@@ -47,7 +47,7 @@ def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second
         window = ask.engine.max_model_len or context_length(ask.engine.model, ask.engine.revision) or DEFAULT_WINDOW
     talks = prepared.conversations(settings, {})
     first = talks.first_turns()
-    later = {asked.name: asked.case.turns[1:] + _longest(asked.case) for asked in first}
+    later = {asked.name: longest_lines(asked.case)[1:] for asked in first}
     plan = make_plan(
         map(talks.request, first),
         max_model_len=window or sys.maxsize,
@@ -57,8 +57,6 @@ def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second
         thinking_tokens=settings.thinking_tokens,
     )
     constrained = sum(case.most_turns for case in prepared.cases if case.response_schema and not settings.free_form)
-    gradings = [case.grading for case in prepared.cases]
-    judged = sum(len({*g.criteria, *g.vetoes, *g.reported, *filter(None, [g.contrast])}) * len(g.turns) for g in gradings)
     return {
         "dataset": asdict(prepared.identity),
         "model": asdict(prepared.model.identity),
@@ -73,7 +71,6 @@ def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second
         "cases": len(prepared.cases),
         "modes": dict(Counter(case.mode for case in prepared.cases)),
         "answers": talks.planned_turns,
-        "judge calls per judge, at most": judged * settings.draws,
         "reactive conversations": sum(bool(case.route.beats) for case in prepared.cases),
         "router calls, at most": sum(case.most_turns - 1 for case in prepared.cases if case.route.beats) * settings.draws,
         "router": prepared.router and prepared.router.spec.shown,
@@ -84,13 +81,13 @@ def run_figures(ask: Ask, prepared: Prepared, block_size: int, tokens_per_second
     }
 
 
-def _longest(case: Case) -> tuple[str, ...]:
-    """The longest line at each later turn of a reactive conversation."""
-    found: dict[int, str] = {}
+def longest_lines(case: Case) -> tuple[str, ...]:
+    """What the person says at each turn; in a reactive conversation the longest line that any path has there."""
+    found: dict[int, str] = dict(enumerate(case.turns))
     for path in paths(case.route) if case.route.beats else ():
         for turn, beat in enumerate(path):
             found[turn] = max(found.get(turn, ""), beat.text, key=len)
-    return tuple(found[turn] for turn in sorted(found))[1:]
+    return tuple(found[turn] for turn in sorted(found))
 
 
 def make_plan(

@@ -858,7 +858,8 @@ def from_json(value: Any, source: str = "scores.json") -> Scores:
     given = value.get("format") if isinstance(value, Mapping) else None
     if given != FORMAT:
         raise ScoringError(
-            f"{source} has the format {given}, but this helmbench reads {FORMAT}. Score the run again: `helmbench score`."
+            f"{source} has the format {given}, but this version of helmbench reads {FORMAT}. "
+            f"Score the run again: `helmbench score`."
         )
     try:
         return TypeAdapter(Scores).validate_python(value)

@@ -64,22 +64,16 @@ def test_conversations_that_might_outgrow_the_context_are_named() -> None:
     assert make_plan([], max_model_len=9, block_size=16)["ideal cached fraction"] == 0
 
 
-def test_the_figures_of_a_run_count_draws_and_judges(checkpoint: Path, few: list[Case]) -> None:
+def test_the_figures_of_a_run_count_draws(checkpoint: Path, few: list[Case]) -> None:
     ask = Ask(run="unused", engine=EngineSpec.parse(f"vllm:{checkpoint}"), settings=Settings())
     found = run_figures(ask, prepare(ask), 16, 100.0)
     asked = sum(len(case.turns) for case in few)
     assert (found["cases"], found["answers"], sum(found["modes"].values())) == (len(few), asked, len(few))
-    judged = [len({*g.criteria, *g.vetoes, *g.reported, *filter(None, [g.contrast])}) for g in (case.grading for case in few)]
-    assert found["judge calls per judge, at most"] == sum(judged)
     assert 0 < found["constrained answers"] < asked
     assert found["seconds at most"] > found["answer tokens at most"] / 100
     twice = replace(ask, settings=Settings(temperature=0.5, draws=2, free_form=True))
     more = run_figures(twice, prepare(twice), 16, None)
-    assert (more["answers"], more["judge calls per judge, at most"], more["constrained answers"]) == (
-        2 * asked,
-        2 * sum(judged),
-        0,
-    )
+    assert (more["answers"], more["constrained answers"]) == (2 * asked, 0)
     assert more["seconds at most"] is None
 
 
