@@ -244,9 +244,7 @@ def _check_versions(manifest: Manifest, judges: Sequence[Judge], loaded: CaseSet
         found.add("dataset.content", "the content hash is not that of the dataset here: other cases were asked")
     for judge in judges:
         if judge.rubric.model_dump() != rubric.identity(benchmark):
-            found.add(
-                "judge.rubric", f"{judge.id} answered another judge prompt or other criteria than this version of helmbench has"
-            )
+            found.add("judge.rubric", f"{judge.id} answered a judge prompt or criteria of another version of helmbench")
 
 
 def _check_identities(manifest: Manifest, judges: Sequence[Judge], found: Report) -> None:

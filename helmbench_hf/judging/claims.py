@@ -112,8 +112,8 @@ def _outdated(name: str, found: Row, calibration: Part) -> str:
         return ""
     shown, mine = f"{held[0]} ({held[1][:12] or 'no hash'})", f"{calibration.version} ({calibration.sha256[:12]})"
     return (
-        f"The check {name} of {found['judge']['id']} is not cited: it rests on the calibration set {shown} and this version of helmbench "
-        f"carries {mine}; check the judge again."
+        f"The check {name} of {found['judge']['id']} is not cited: it rests on the calibration set {shown}, but this version of "
+        f"helmbench contains {mine}; check the judge again."
     )
 
 

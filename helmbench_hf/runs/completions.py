@@ -40,8 +40,8 @@ def run_dataset(folder: RunFolder) -> CaseSet:
     dataset, version = folder.manifest().dataset, default_benchmark().file.version
     if dataset.version != version:
         raise RunError(
-            f"{folder.root} was run on version {dataset.version} of the benchmark, but this version of helmbench contains {version}; "
-            "grade it with the version of helmbench that ran it."
+            f"{folder.root} was run on version {dataset.version} of the benchmark, but this version of helmbench "
+            f"contains {version}; grade it with the version of helmbench that ran it."
         )
     source, revision = source_of(dataset.source)
     loaded = load_cases(dataset.design, source, revision)
