@@ -3,13 +3,14 @@
     python benchmarks/routed.py [--conversations 24] [--rounds 3]
 
 Conversations of `core`, the demo model as target and, loaded a second time, as router. Every answer is as long as its seeded
-draw (lognormal, 4 to 128 tokens). `fixed`: the lines of each path are known, nobody is asked what a reply does. `both`: target
+draw, which follows 360 replies of strong language models to such conversations: 8 to 333 tokens, half of them over 130. `fixed`: the lines of each path are known, nobody is asked what a reply does. `both`: target
 and router stay loaded. `waves`: they take turns. The goal is a wall time of at most 1.25 times `fixed` in both modes.
 """
 
 from __future__ import annotations
 
 import json
+import random
 import statistics
 import sys
 import time
@@ -33,6 +34,15 @@ from helmbench_hf.runs.router import Router, mode_of
 from helmbench_hf.runs.turns import Conversations, Settings
 
 
+class Replies(Uneven):
+    """Answers as long as those of strong models in reactive conversations (lognormal; n = 360, mean 144 tokens)."""
+
+    @staticmethod
+    def length(name: str) -> int:
+        """Tokens of the answer to a request, drawn by its name."""
+        return round(min(333, max(8, random.Random(name).lognormvariate(4.75, 0.78))))
+
+
 def main() -> int:
     """Measure rounds, print the ratios of every one and their medians."""
     made = parser(__doc__)
@@ -42,7 +52,7 @@ def main() -> int:
     info = model_info(spec)
     router = Router(info.context, mode_of(info.template, spec.kind), info.template)
     chosen = [case for case in load_cases("core").cases if case.route.beats][::2][: options.conversations]
-    target, sorts = Uneven(spec), VllmEngine(spec)
+    target, sorts = Replies(spec), VllmEngine(spec)
 
     def run(cases: Sequence[Case], engine: Engine, routed: bool) -> list[Completion]:
         talks = Conversations(cases, info.template, info.context, Settings(free_form=True), {}, router if routed else None)

@@ -78,9 +78,11 @@ def length(name: str) -> int:
 class Uneven(VllmEngine):
     """vLLM with answers of drawn length."""
 
+    length = staticmethod(length)
+
     def _sampling(self, request: Request) -> Any:
         params = super()._sampling(request)
-        params.max_tokens, params.ignore_eos = length(request.name), True
+        params.max_tokens, params.ignore_eos = self.length(request.name), True
         return params
 
 

@@ -1,4 +1,4 @@
-"""A hook of mkdocs: a sample report and a sample board on the site, in `sample/`, every page marked as invented."""
+"""A hook of mkdocs: reports and a board to look at, in `sample/` on the site, each marked as what it is."""
 
 from __future__ import annotations
 
@@ -25,6 +25,13 @@ MARK = (
     "</strong> It shows what the page looks like and says nothing about any model.</p></div></div>"
 )
 """Below the header; the style of the report knows the one class, that of the board the other."""
+DEMO = Path(__file__).resolve().parents[2] / "runs" / "demo" / "report.html"
+DEMO_MARK = MARK.replace(
+    MARK[MARK.index("<strong>") : MARK.index("</p>")],
+    "<strong>A real model, SmolLM2-135M, which also judged itself, on <code>smoke</code>.</strong> "
+    "It shows how the machinery works. None of its numbers mean anything.",
+)
+NO_DEMO = "<!doctype html><title>Not built</title><p>This site was built without the demo's report: <code>make demo docs</code>."
 MODELS = {"example/model-a": 0.55, "example/model-b": 0.45, "example/model-c": 0.1}
 
 
@@ -39,6 +46,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             if path.suffix == ".html":
                 content = content.replace("</header>", f"</header>\n{MARK}", 1)
             files.append(File.generated(config, f"sample/{path.relative_to(out)}", content=content))
+    demo = DEMO.read_text(encoding="utf-8").replace("</header>", f"</header>\n{DEMO_MARK}", 1) if DEMO.exists() else NO_DEMO
+    files.append(File.generated(config, "sample/smollm2.html", content=demo))
     return files
 
 

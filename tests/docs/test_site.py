@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.docs.pages import DOCS, ROOT
-from tests.docs.samples import MARK
+from tests.docs.samples import DEMO, DEMO_MARK, MARK
 from tests.docs.test_pages import CAVEATS, READERS
 from tests.report.browser import chromium, new_page, settle
 from tests.report.page import Page
@@ -91,7 +91,7 @@ def test_the_reference_shows_docstrings(site: Path) -> None:
 
 
 def test_the_samples_say_that_they_are_invented(site: Path) -> None:
-    pages = built(site / "sample")
+    pages = [path for path in built(site / "sample") if path.name != "smollm2.html"]
     assert {site / "sample" / name for name in ("report.html", "board/index.html")} < set(pages)
     for path in pages:
         head, marked, body = path.read_text(encoding="utf-8").partition(MARK)
@@ -99,6 +99,11 @@ def test_the_samples_say_that_they_are_invented(site: Path) -> None:
         assert "<main" in body, "the mark stands at the top"
         assert "<h1" not in head, path
         assert "smollm2" not in (head + body).lower(), "no real model's name stands over invented numbers"
+
+
+def test_the_demo_report_is_marked_as_a_real_model_that_is_too_small(site: Path) -> None:
+    text = (site / "sample" / "smollm2.html").read_text(encoding="utf-8")
+    assert (DEMO_MARK if DEMO.exists() else "make demo docs") in text
 
 
 class Quiet(SimpleHTTPRequestHandler):
