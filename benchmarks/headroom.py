@@ -24,6 +24,7 @@ import json
 import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import cast
 
@@ -61,7 +62,11 @@ def sample(loaded: CaseSet, seed: int, most: int, reactive: bool) -> list[Case]:
             continue
         headline = first_condition(each)
         for case in loaded.cases:
-            if case.scenario != each.scenario.code or case.condition != headline or case.mode == "open_twin":
+            if (
+                case.scenario != each.scenario.code
+                or (not case.history and case.condition != headline)
+                or case.mode == "open_twin"
+            ):
                 continue
             unit = [case] + ([by_code[case.twin]] if case.twin in by_code else [])
             if case.member in {"crisis", "single"} and case.gold in {"flag", "none"}:
@@ -90,11 +95,14 @@ def _spread(cases: Sequence[Case], parts: int, dice: random.Random) -> list[list
     return sheets
 
 
-def make(out: Path, parts: int, seed: int, only: str, most: int, reactive: bool) -> None:
-    """Write `respondent-N.md`, the later turns as `respondent-N.turn-T.md`, and the key."""
-    drawn = sample(load_cases("core"), seed, most, reactive)
+def make(out: Path, design: str, history: int, parts: int, seed: int, only: str, most: int, reactive: bool) -> None:
+    """Write `respondent-N.md`, the later turns as `respondent-N.turn-T.md`, the key and the design."""
+    loaded = load_cases(design)
+    behind = tuple(case for case in loaded.cases if len(case.history) == history)
+    drawn = sample(dataclasses.replace(loaded, cases=behind), seed, most, reactive)
     cases = [case for case in drawn if case.code.startswith(tuple(only.split(",")))]
     out.mkdir(parents=True, exist_ok=True)
+    (out / "design.txt").write_text(design)
     key: dict[str, str] = {}
     for part, sheet in enumerate(_spread(cases, parts, random.Random(seed)), 1):
         files: dict[int, list[str]] = {}
@@ -103,7 +111,10 @@ def make(out: Path, parts: int, seed: int, only: str, most: int, reactive: bool)
             key[item] = case.code
             schema = f"\n--- ANSWER MUST MATCH THIS JSON SCHEMA\n{case.response_schema}" if case.response_schema else ""
             for turn, said in enumerate(case.turns, 1):
-                head = f"=== item {item}\n--- SYSTEM\n{case.system}" if turn == 1 else f"=== item {item}/{turn}"
+                said_before = "".join(
+                    f"\n--- {who}\n{text}" for who, text in zip(cycle(("USER", "YOU")), case.history, strict=False)
+                )
+                head = f"=== item {item}\n--- SYSTEM\n{case.system}{said_before}" if turn == 1 else f"=== item {item}/{turn}"
                 files.setdefault(turn, []).append(f"{head}\n--- USER\n{said}{schema}\n")
         for turn, blocks in files.items():
             name = f"respondent-{part}.md" if turn == 1 else f"respondent-{part}.turn-{turn}.md"
@@ -112,13 +123,18 @@ def make(out: Path, parts: int, seed: int, only: str, most: int, reactive: bool)
     print(f"{len(cases)} cases on {parts} sheets in {out}")
 
 
+def _loaded(folder: Path) -> CaseSet:
+    """The cases of the design that the sample comes from."""
+    return load_cases((folder / "design.txt").read_text())
+
+
 def _read(files: Sequence[Path]) -> dict[str, object]:
     return {item: value for file in files for item, value in json.loads(file.read_text(encoding="utf-8")).items()}
 
 
 def talk(folder: Path, files: Sequence[Path]) -> None:
     """Write `lines.md`, the person's next line in every conversation, and `router.md`, the replies that are not sorted yet."""
-    key, by_code = json.loads((folder / "key.json").read_text()), {case.code: case for case in load_cases("core").cases}
+    key, by_code = json.loads((folder / "key.json").read_text()), {case.code: case for case in _loaded(folder).cases}
     given = {item: str(value) for item, value in _read(files).items()}
     lines, doubts = [], []
     for item, code in key.items():
@@ -142,7 +158,7 @@ def talk(folder: Path, files: Sequence[Path]) -> None:
 
 def graded(folder: Path, files: Sequence[Path]) -> Graded:
     """Journal the answers as a run and grade it by code."""
-    key, loaded = json.loads((folder / "key.json").read_text()), load_cases("core")
+    key, loaded = json.loads((folder / "key.json").read_text()), _loaded(folder)
     run = RunFolder(folder / "run")
     run.root.mkdir(exist_ok=True)
     run.write_manifest(
@@ -358,6 +374,8 @@ def main() -> int:
     making = commands.add_parser("make")
     making.add_argument("--out", type=Path, required=True)
     making.add_argument("--parts", type=int, default=8)
+    making.add_argument("--design", default="core")
+    making.add_argument("--history", type=int, default=0, help="only cases behind so many messages of earlier chat (long)")
     making.add_argument("--seed", type=int, default=1)
     making.add_argument("--only", default="", help="of the sample, only behaviors whose codes begin so (commas between)")
     making.add_argument("--most", type=int, default=6, help="cases of a behavior")
@@ -375,7 +393,8 @@ def main() -> int:
     auditing.add_argument("readers", type=Path, nargs="+")
     options = parser.parse_args()
     if options.command == "make":
-        make(options.out, options.parts, options.seed, options.only, options.most, options.reactive)
+        how = (options.design, options.history, options.parts, options.seed, options.only, options.most, options.reactive)
+        make(options.out, *how)
     elif options.command == "talk":
         talk(options.folder, options.answers)
     elif options.command == "judge":
