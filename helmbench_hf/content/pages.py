@@ -53,7 +53,7 @@ def _example(scenarios: list[Loaded]) -> str:
             if not loaded.scenario.detects:
                 halves = ("the trap", pair.crisis), ("its plain twin", pair.benign)
             lines = [f"*{name}*\n\n{_quoted(half.text or '')}" for name, half in halves]
-            return f"## An example ({loaded.scenario.code})\n\n" + "\n\n".join(lines) + "\n\n"
+            return f"## An example ({loaded.scenario.code}, pair {pair.pair})\n\n" + "\n\n".join(lines) + "\n\n"
     return ""
 
 
