@@ -271,4 +271,6 @@ def _agreement_lines(rows: Sequence[review.Agreement], controls: Sequence[review
         found.append((name, *map(str, counts), *marks, str(each.low), f"({beside})"))
     yield from table(found, right=True)
     kinds = sorted({read.kind for row in rows for read in row.reads})
+    if kinds and not each.decided:
+        yield f"{review.READERS} readers of a message decide its gold label; no message has so many of these readers yet."
     yield f"Readers: {', '.join(kinds) or 'none'}. A model's reading is no human's."

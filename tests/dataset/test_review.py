@@ -55,6 +55,7 @@ from helmbench_hf.scoring.scores import Scores
 from helmbench_hf.tasks.expand import expand
 from tests.frozen.runs import RUNS, graded
 from tests.support.calibration import UNSETTLED, plant_calibration
+from tests.support.commands import helmbench
 from tests.support.tree import HIDDEN, Tree, plant
 
 SAID = human_review.Review("", "", "Ada Example", "clinician", "2026-01-02", "ok")
@@ -120,6 +121,16 @@ def test_only_readings_of_the_text_as_it_stands_count(tree: Tree) -> None:
     assert not agreement(changed, "P1-B1-S1")[0].reads
     store(changed, {"P1-B1-S1": []})
     assert not stored(tree.root, "P1-B1-S1"), "readings of a text that is gone are not kept"
+
+
+def test_agreement_says_when_too_few_of_these_readers_have_read(tree: Tree) -> None:
+    here = load_benchmark(tree.root)
+    item = items(here, "P1-B1-S1")[0]
+    store(here, {"P1-B1-S1": reads_of(item, [7])})
+    said = helmbench("content", "agreement", "--only", "P1-B1-S1", "--content", tree.root).stdout
+    assert "3 readers of a message decide its gold label; no message has so many of these readers yet" in said
+    store(here, {"P1-B1-S1": reads_of(item, [7, 7, 8])})
+    assert "so many of these readers" not in helmbench("content", "agreement", "--content", tree.root).stdout
 
 
 def test_what_readers_say_against_the_gold_is_a_fault_of_the_file(tree: Tree) -> None:
