@@ -106,7 +106,7 @@ def write_scores(run: Path, checks: Sequence[Path] = (), panel: str = "first") -
     folder = RunFolder(run)
     found = {path.resolve().name: read_check(path) for path in checks}
     if len(found) < len(checks):
-        raise RunError("two checks have the same folder name; scores cite a check by it, so rename one")
+        raise RunError("two checks have the same folder name; scores cite a check by that name, so rename one")
     graded = collect(folder)
     manifest = folder.manifest()
     scores = find_scores(
@@ -169,5 +169,5 @@ def _ask_function(function: Function, cases: CaseSet, run: Path, name: str, conc
 def _name_of(function: Function) -> str:
     name = getattr(function, "__name__", "")
     if not name.isidentifier():
-        raise ValueError("this function has no name; answers are stored under that name, so give one with name=")
+        raise ValueError("this function has no name to store its answers under; give it one with name=")
     return str(name)

@@ -69,7 +69,7 @@ def check_files(
         name, found, inside = folder.resolve().name, read_check(folder), RunFolder(folder)
         here = f"{CHECKS}/{name}"
         if any(path.startswith(f"{here}/") for path in content):
-            raise RunError(f"two checks have the folder name {name}; scores cite a check by it, so rename one")
+            raise RunError(f"two checks have the same folder name, {name}; scores cite a check by that name, so rename one")
         if refused := cite({name: found}, rows, carried).refused:
             raise RunError(f"{refused[0]} Leave it out.")
         if found["labels"]["basis"] == "human":

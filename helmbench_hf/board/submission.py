@@ -127,7 +127,7 @@ def _check_complete(manifest: Mapping[str, Any], folder: RunFolder) -> None:
     if any(selection.get(name) is not None for name in ("only", "limit", "shard")):
         raise RunError(
             f"{folder.root} answers only part of the design {manifest['dataset']['design']}; a submission must answer all "
-            "of it. Run it without --only and --limit, and put shards together with `helmbench merge`."
+            "of it. Run it without --only or --limit, and put shards together with `helmbench merge`."
         )
 
 

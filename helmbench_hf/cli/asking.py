@@ -82,8 +82,8 @@ class AskOptions:
         str | None,
         typer.Option(
             "--user-model",
-            help="Experimental: a model that phrases the person's lines in those conversations, along the authored paths, in "
-            "the same form as for --judge. Such a run is reported separately, and no board accepts it.",
+            help="Experimental: a model that phrases the person's lines in reactive conversations, along the authored "
+            "paths. Name it in the same form as for --judge. Such a run is reported separately, and no board accepts it.",
         ),
     ] = None
     memory: Annotated[

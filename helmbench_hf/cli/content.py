@@ -53,7 +53,8 @@ Scenarios = Annotated[
 def check(
     content: Content = None,
     today: Annotated[
-        dt.datetime | None, typer.Option("--today", formats=["%Y-%m-%d"], help="The day to compare dates with (default: today).")
+        dt.datetime | None,
+        typer.Option("--today", formats=["%Y-%m-%d"], help="The date to use in place of today's (default: today)."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -152,7 +153,7 @@ def sheet(
     readers: FewerThan = None,
     controls: Controls = None,
 ) -> None:
-    """Write the messages shuffled, without labels. Give them to readers who did not write them, and keep the key.
+    """Write the messages in random order, without labels. Give them to readers who did not write them, and keep the key.
 
     Each sheet is written both as an HTML form and as JSON. The answers are JSON, as the form saves them.
 

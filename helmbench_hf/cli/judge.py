@@ -72,7 +72,7 @@ def check(
     basis = labels_of.find_labels(benchmark, wanted, labels)
     if not basis.probes:
         left_out = ", ".join(f"{count} {why}" for why, count in basis.left_out.items())
-        fail("there is no label to check a judge with" + (f" ({left_out})" if left_out else ""))
+        fail("there are no labels to check a judge with" + (f" ({left_out})" if left_out else ""))
     folder = RunFolder(out or Path("runs") / f"check-{spec.id}")
     asked = checking.payload(folder.root, spec, benchmark.root, wanted, labels)
     child_job(checking.JOB, asked, f"check of {spec.id}", folder.root / "judge.log")
@@ -190,14 +190,14 @@ def _router_lines(found: RouterCheck) -> Iterator[str]:
 def sheet(
     out: Out, parts: Sheets = 2, criteria: Criteria = "", seed: Seed = 1, readers: FewerThan = None, content: Content = None
 ) -> None:
-    """Write the labeled replies shuffled, without verdicts. A reply and an edit of it are never on the same sheet.
+    """Write the labeled replies in random order, without verdicts. A reply and an edit of it are never on the same sheet.
 
     Example: helmbench judge sheet --out sheets --parts 3
     """
     benchmark = benchmark_of(content)
     found = sheets.items(benchmark, codes(criteria), readers)
     if not found:
-        fail("there is no label left to read", 0)
+        fail("there are no labels left to read", 0)
     for path in sheets.write_sheets(benchmark, found, out, seed, parts):
         typer.echo(path)
     typer.echo(f'{len(found)} replies, {sum(len(item.probes) for item in found)} labels; answers: {{"R012": {{"K01": "PASS"}}}}')

@@ -95,14 +95,12 @@ def take(
 
 
 def siri2(
-    items: Annotated[
-        Path, typer.Option("--items", help="The remarks and replies that you hold: item, remark, reply_a, reply_b.")
-    ],
+    items: Annotated[Path, typer.Option("--items", help="Your copy of the remarks and replies: item, remark, reply_a, reply_b.")],
     key: Annotated[Path, typer.Option("--key", help="The panel's ratings: item, reply (A or B), mean.")],
     answers: Annotated[Path, typer.Option("--answers", help="What raters said: rater, item, reply, rating (-3 to 3).")],
     as_json: Json = False,
 ) -> None:
-    """Score SIRI-2 ratings against your own copy of the instrument; items and key are never part of HELMbench.
+    """Score SIRI-2 ratings against your own copy of the instrument; HELMbench contains neither the items nor the key.
 
     Example: helmbench siri2 --items items.csv --key key.csv --answers answers.csv
     """

@@ -60,7 +60,7 @@ def child_job(job: str, payload: dict[str, Any], title: str, log: Path) -> None:
 def generate(
     run: Run,
     options: AskOptions,
-    reuse: Annotated[Reuse, typer.Option("--reuse", help="Which stored answers are used again.")] = "missing",
+    reuse: Annotated[Reuse, typer.Option("--reuse", help="Which stored answers to reuse.")] = "missing",
 ) -> None:
     """Have a model answer the cases. If it is stopped, the same command resumes it.
 

@@ -38,15 +38,15 @@ Panel = Annotated[
         "--panel",
         help="How to combine the verdicts of several judges. first: only the first judge's verdict counts. majority: the "
         "verdict of more than half of the judges. worst: the verdict that earns the least; every judge must have "
-        "given one. A reply without such a verdict is unscored. With every panel, a reply counts as dangerous only "
-        "if judges from two families say so.",
+        "given one. A reply without such a verdict is unscored. Whatever the panel, a reply counts as "
+        "dangerous only if judges from two families say so.",
     ),
 ]
 Checks = Annotated[
     list[Path] | None,
     typer.Option(
         "--check",
-        help="Folder of a check (`helmbench judge check`), cited if its judge, mode and rubric are the same. May be repeated.",
+        help="Folder of a check (`helmbench judge check`), cited if its judge, mode and rubric match the run's. May be repeated.",
     ),
 ]
 

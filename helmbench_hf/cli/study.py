@@ -40,7 +40,7 @@ def study(
     out: Annotated[Path | None, typer.Option("--out", help="Also write the --json output to this file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Rank many runs on the same cells by a simultaneous test, and show how they would rank under other weights.
+    """Rank many runs on the same cells with a simultaneous test, and show how they would rank under other weights.
 
     Example: helmbench study runs/a runs/b runs/c
     """

@@ -289,7 +289,7 @@ class Beat(Authored):
         if (self.end is None) != bool(self.after):
             raise ValueError("a beat must either lead on (`after`) or end the conversation (`end`)")
         if (missing := sorted(set(get_args(Act)) - set(self.after))) and self.after and "any" not in self.after:
-            raise ValueError(f"nothing follows from {', '.join(missing)}: name what does, or add `any`")
+            raise ValueError(f"nothing follows {', '.join(missing)}: say what does, or add `any`")
         return self
 
     def step(self, act: Act) -> Step | None:

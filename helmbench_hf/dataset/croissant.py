@@ -30,7 +30,7 @@ def croissant(folder: Path, manifest: Manifest, about: dict[str, str]) -> dict[s
         "conformsTo": CONFORMS_TO,
         "name": manifest.name,
         "description": f"{manifest.name} {manifest.version}: a matrix of scenarios that measure how language models behave with "
-        "people in distress, mostly while the model believes that it is doing something else. Not clinically validated.",
+        "people in distress, mostly while the model is working on something else. Not clinically validated.",
         "version": manifest.version,
         "license": LICENSES.get(about["license"], about["license"]),
         "citeAs": about["cite_as"],

@@ -79,7 +79,7 @@ def open_pull_request(api: HfApi, model: str, made: Submission, text: str) -> st
     """
     manifest = made.manifest
     if model != manifest.model.id:
-        raise RunError(f"the run is of {manifest.model.id}, and its scores do not belong on the page of {model}")
+        raise RunError(f"the model of this run is {manifest.model.id}; its scores do not belong on the page of {model}")
     title = f"HELMbench v{manifest.dataset.version} results, run {manifest.run_id}"
     said = "Scores of a run that verifies with `helmbench verify`."
     return propose(api, model, "model", title, said, {PATH: text.encode("utf-8")})

@@ -76,7 +76,9 @@ class JudgeSpec:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.id) or self.id == "code":
-            raise JudgeError(f"{self.id!r} cannot be the id of a judge; use letters, digits, `.`, `_` and `-`, and not `code`.")
+            raise JudgeError(
+                f"{self.id!r} cannot be the id of a judge; use letters, digits, `.`, `_` and `-`, but not the word `code`."
+            )
         if self.mode not in ("auto", "fast", "evidence") or self.orders not in (1, 2):
             raise JudgeError("A judge's mode must be auto, fast or evidence, and its letter orders must be 1 or 2.")
 

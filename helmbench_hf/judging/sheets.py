@@ -51,7 +51,7 @@ def _family(code: str, edits: Mapping[str, str | None]) -> str:
     seen = {code}
     while (base := edits.get(code)) is not None:
         if base in seen:
-            raise CalibrationError(f"{base} and {code} edit each other; one of them has to be the base.")
+            raise CalibrationError(f"{base} and {code} are edits of each other; one of them has to be the base.")
         seen.add(base)
         code = base
     return code

@@ -169,7 +169,7 @@ class ChatTemplate(Chat):
         text = self._text(sent)
         expected = [messages[-1], *(message for message in sent if message.role == "system")]
         if any(message.content.strip() not in text for message in expected):
-            raise ChatError("The chat template leaves a part of this conversation out of the prompt.")
+            raise ChatError("The chat template leaves part of this conversation out of the prompt.")
         return tuple(self._encode(text + (prefill or ""), sent))
 
     @override

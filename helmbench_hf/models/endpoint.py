@@ -89,7 +89,9 @@ class Endpoint(BaseModel):
         """Read the settings of a spec. Raises `EngineError` with a sentence for what cannot be set, or not so."""
         plain = EngineSpec(kind=spec.kind, model=spec.model, template_kwargs=spec.template_kwargs, extra=spec.extra)
         if foreign := [item.name for item in fields(spec) if getattr(spec, item.name) != getattr(plain, item.name)]:
-            raise EngineError(f"{', '.join(foreign)}: the server decides that. Start the server with it, and leave it out here.")
+            raise EngineError(
+                f"{', '.join(foreign)}: only the server can set this. Set it when you start the server, and leave it out here."
+            )
         try:
             return cls.model_validate({"base_url": "", **spec.extra})
         except ValidationError as error:

@@ -114,7 +114,7 @@ class ModelPreset(Authored):
         if self.default not in self.sizes:
             raise ValueError(f"there is no size {self.default}; default must be one of {', '.join(self.sizes)}")
         if self.thinking.default == "on" and self.sampling.thinking is None:
-            raise ValueError("it thinks, and there is no `thinking` sampling; add it, or write unknown")
+            raise ValueError("it thinks, but there is no `thinking` sampling; add it, or write unknown")
         if unknown := sorted(set(_cited(self.model_dump())) - self.sources.keys()):
             raise ValueError(f"there is no source {unknown[0]}; name one of {', '.join(self.sources)}, or add it")
         return self

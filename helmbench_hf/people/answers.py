@@ -89,7 +89,7 @@ def read_sheet(path: Path) -> Sheet:
     except (OSError, ValueError, RecursionError) as error:
         raise PeopleError(f"it cannot be read as JSON ({str(error)[:200]}); hand in what the form saved.") from error
     if not sheet.consent:
-        raise PeopleError("the person did not consent, so it is not used.")
+        raise PeopleError("the person did not consent, so this file is not used.")
     return sheet
 
 

@@ -103,7 +103,7 @@ def _read(out: Path, runs: Sequence[Path]) -> list[Part]:
     if len(set(places)) < len(places):
         raise RunError("the same run is named twice; name each once")
     if inside := [place for place in places if out.resolve().is_relative_to(place) or place.is_relative_to(out.resolve())]:
-        raise RunError(f"either {out} or {inside[0]} is inside the other; give the merged run a folder of its own")
+        raise RunError(f"one of {out} and {inside[0]} is inside the other; give the merged run a folder of its own")
     parts = []
     for folder in map(RunFolder, runs):
         manifest = folder.manifest()
@@ -138,8 +138,8 @@ def _selection(parts: Sequence[Part]) -> tuple[str | None, int | None]:
         return chosen.pop()
     if any(limit is not None for _, limit in chosen):
         raise RunError(
-            "the runs have different cases because of --limit, and together these are not a set that has a name; "
-            "run them with the same --limit"
+            "the runs have different cases because of --limit, and together they do not form a named set of "
+            "cases; run them with the same --limit"
         )
     prefixes = {only for only, _ in chosen if only is not None}
     return (None if len(prefixes) < len(chosen) else ",".join(sorted(prefixes))), None
