@@ -103,7 +103,8 @@ def test_the_router_sees_the_conversation_and_nothing_of_the_product(template: C
     case = reactive()
     _, _, _, router = asked(talks([case], template), lambda _: "cares")
     last = router.submitted[-1].messages[-1].content
-    assert [line for line in last.splitlines() if line in {"Hello.", "I am not fine."}] == ["Hello."] * 2 + ["I am not fine."] * 2
+    said = [line.removeprefix("PERSON: ") for line in last.splitlines()]
+    assert [line for line in said if line in {"Hello.", "I am not fine."}] == ["Hello."] * 2 + ["I am not fine."] * 2
     assert case.system not in last
     rules = router.submitted[-1].messages[0].content
     assert all(f"{letter} = {act}" in rules for letter, act in zip(LETTERS, ACTS, strict=True))
