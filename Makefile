@@ -41,7 +41,7 @@ demo: .venv/ready
 whole-way: .venv/ready
 	$(BIN)/python -m tests.whole_way
 
-# The site, in site/, with a sample report and a sample board in site/sample/: a broken link or a page outside the navigation is an error. With --quiet, --strict counts no warning.
+# The site, in site/, with a sample report, a sample board and the demo's report in site/sample/: a broken link or a page outside the navigation is an error. With --quiet, --strict counts no warning.
 docs: .venv/ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 

@@ -1,4 +1,5 @@
-"""A hook of mkdocs: reports and a board to look at, in `sample/` on the site, each marked as what it is."""
+"""What there is to look at, each page marked as what it is: the sample report, which is committed in docs/sample/, and, as a hook
+of mkdocs, a sample board and the demo's report beside it on the site."""
 
 from __future__ import annotations
 
@@ -16,16 +17,19 @@ from helmbench_hf.board.results import Results
 from helmbench_hf.board.submission import prepare
 from helmbench_hf.report.page import write_report
 from tests.board import made
-from tests.docs.screenshots import MODEL
 from tests.report.sample import manifest, sample_run
 from tests.support.checkpoints import tiny_checkpoint
 
+ROOT = Path(__file__).resolve().parents[2]
+REPORT = ROOT / "docs" / "sample" / "report.html"
+MODEL = {"id": "example/sample-model", "commit": "0" * 40, "dtype": "bfloat16", "quantization": "", "template_sha": "0" * 64}
+"""No real model's name stands over invented numbers."""
 MARK = (
     '<div class="banner warning" role="note"><div class="wrap"><p><strong>A sample: the models and all numbers are invented.'
     "</strong> It shows what the page looks like and says nothing about any model.</p></div></div>"
 )
 """Below the header; the style of the report knows the one class, that of the board the other."""
-DEMO = Path(__file__).resolve().parents[2] / "runs" / "demo" / "report.html"
+DEMO = ROOT / "runs" / "demo" / "report.html"
 DEMO_MARK = MARK.replace(
     MARK[MARK.index("<strong>") : MARK.index("</p>")],
     "<strong>A real model, SmolLM2-135M, which also judged itself, on <code>smoke</code>.</strong> "
@@ -35,18 +39,28 @@ NO_DEMO = "<!doctype html><title>Not built</title><p>This site was built without
 MODELS = {"example/model-a": 0.55, "example/model-b": 0.45, "example/model-c": 0.1}
 
 
+def write_sample(path: Path) -> Path:
+    """Write the report of a run with invented numbers, marked so."""
+    write_report(sample_run(manifest={**manifest(), "model": MODEL}), path)
+    path.write_text(_marked(path.read_text(encoding="utf-8"), MARK), encoding="utf-8")
+    return path
+
+
+def _marked(page: str, mark: str) -> str:
+    return page.replace("</header>", f"</header>\n{mark}", 1)
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages to the site, so that links to them are checked like all others."""
     with tempfile.TemporaryDirectory() as work, tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
-        write_report(sample_run(manifest={**manifest(), "model": MODEL}), out / "report.html")
         write_board(Path(work), out / "board")
         for path in sorted(each for each in out.rglob("*") if each.is_file()):
             content = path.read_text(encoding="utf-8")
             if path.suffix == ".html":
-                content = content.replace("</header>", f"</header>\n{MARK}", 1)
+                content = _marked(content, MARK)
             files.append(File.generated(config, f"sample/{path.relative_to(out)}", content=content))
-    demo = DEMO.read_text(encoding="utf-8").replace("</header>", f"</header>\n{DEMO_MARK}", 1) if DEMO.exists() else NO_DEMO
+    demo = _marked(DEMO.read_text(encoding="utf-8"), DEMO_MARK) if DEMO.exists() else NO_DEMO
     files.append(File.generated(config, "sample/smollm2.html", content=demo))
     return files
 

@@ -1,17 +1,13 @@
-"""`python -m tests.docs.screenshots`: the pictures in docs/img, from a sample report, each marked so."""
+"""`python -m tests.docs.screenshots`: the sample report in docs/sample, and the pictures of it in docs/img, each marked so."""
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
-from helmbench_hf.report.page import write_report
+from tests.docs.samples import REPORT, write_sample
 from tests.report.browser import chromium, watched
-from tests.report.sample import manifest, sample_run
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "img"
-MODEL = {"id": "example/sample-model", "commit": "0" * 40, "dtype": "bfloat16", "quantization": "", "template_sha": "0" * 64}
-"""No real model's name stands over invented numbers."""
 MARK = """() => {
   const mark = document.createElement('div');
   mark.textContent = 'SAMPLE: invented numbers, no model';
@@ -28,10 +24,10 @@ SHOW = """section => {
 
 
 def main() -> None:
-    """Write every picture."""
+    """Write the report and every picture."""
     IMAGES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
-        path = write_report(sample_run(manifest={**manifest(), "model": MODEL}), Path(folder) / "report.html")
+    path = write_sample(REPORT)
+    with chromium() as browser:
         for name, section in SHOTS.items():
             with watched(browser, path, section, viewport={"width": 1120, "height": 700}) as seen:
                 seen.page.evaluate(MARK)

@@ -12,6 +12,7 @@ import pytest
 from helmbench_hf.content.lint import check
 from helmbench_hf.content.load import default_root, load_benchmark
 from tests.docs.pages import DOCS, PAGES, ROOT, fences
+from tests.docs.samples import REPORT, write_sample
 
 READERS = ("index", "clinicians", "product-teams", "regulators")
 CAVEATS = (
@@ -19,12 +20,12 @@ CAVEATS = (
     "Not clinically validated",
     "One judge",
     "Small samples",
-    "Hidden against asked",
+    "Hidden versus asked",
     "Both kinds of mistake count",
-    "A gray zone stays",
-    "Helplines are dated",
+    "A gray area remains",
+    "Helplines carry a date",
     "English, and few cultures",
-    "Written lines",
+    "Prewritten lines",
     "A model, not your product",
     "The test is public",
 )
@@ -101,3 +102,8 @@ def test_every_file_that_a_page_names_is_there() -> None:
         if not (ROOT / path).exists()
     }
     assert missing == set()
+
+
+def test_the_sample_report_is_what_the_code_writes(tmp_path: Path) -> None:
+    fresh = write_sample(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert REPORT.read_text(encoding="utf-8") == fresh, "run `python -m tests.docs.screenshots`"
