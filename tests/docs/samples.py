@@ -1,5 +1,5 @@
-"""What there is to look at, each page marked as what it is: the sample report, which is committed in docs/sample/, and, as a hook
-of mkdocs, a sample board and the demo's report beside it on the site."""
+"""What there is to look at, each page marked as what it is: the sample report and a reading form, which are committed in
+docs/sample/, and, as a hook of mkdocs, a sample board and the demo's report beside it on the site."""
 
 from __future__ import annotations
 
@@ -15,13 +15,18 @@ from helmbench_hf.board import pages, site
 from helmbench_hf.board.marks import Marks
 from helmbench_hf.board.results import Results
 from helmbench_hf.board.submission import prepare
+from helmbench_hf.content.load import default_benchmark
+from helmbench_hf.dataset.review import agreement
+from helmbench_hf.people.sheets import write_sheets
 from helmbench_hf.report.page import write_report
 from tests.board import made
 from tests.report.sample import manifest, sample_run
 from tests.support.checkpoints import tiny_checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
-REPORT = ROOT / "docs" / "sample" / "report.html"
+REPORT, READING = (ROOT / "docs" / "sample" / name for name in ("report.html", "reading.html"))
+READ = "P1-B1-S2"
+"""The scenario of the sample form: one that no page shows with its labels."""
 MODEL = {"id": "example/sample-model", "commit": "0" * 40, "dtype": "bfloat16", "quantization": "", "template_sha": "0" * 64}
 """No real model's name stands over invented numbers."""
 MARK = (
@@ -43,6 +48,15 @@ def write_sample(path: Path) -> Path:
     """Write the report of a run with invented numbers, marked so."""
     write_report(sample_run(manifest={**manifest(), "model": MODEL}), path)
     path.write_text(_marked(path.read_text(encoding="utf-8"), MARK), encoding="utf-8")
+    return path
+
+
+def write_reading(path: Path) -> Path:
+    """Write the first form of `helmbench content sheet --for gold --only P1-B1-S2`; the same command makes its key."""
+    found = [row.item for row in agreement(default_benchmark(), READ) if not row.item.another_path]
+    with tempfile.TemporaryDirectory() as folder:
+        form = write_sheets(found, "gold", Path(folder), seed=1, sheets=2)[0]
+        path.write_text(form.read_text(encoding="utf-8"), encoding="utf-8")
     return path
 
 

@@ -1,10 +1,10 @@
-"""`python -m tests.docs.screenshots`: the sample report in docs/sample, and the pictures of it in docs/img, each marked so."""
+"""`python -m tests.docs.screenshots`: what is in docs/sample, and the pictures of the sample report in docs/img."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.docs.samples import REPORT, write_sample
+from tests.docs.samples import READING, REPORT, write_reading, write_sample
 from tests.report.browser import chromium, watched
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "img"
@@ -27,6 +27,7 @@ def main() -> None:
     """Write the report and every picture."""
     IMAGES.mkdir(exist_ok=True)
     path = write_sample(REPORT)
+    write_reading(READING)
     with chromium() as browser:
         for name, section in SHOTS.items():
             with watched(browser, path, section, viewport={"width": 1120, "height": 700}) as seen:

@@ -12,7 +12,7 @@ import pytest
 from helmbench_hf.content.lint import check
 from helmbench_hf.content.load import default_root, load_benchmark
 from tests.docs.pages import DOCS, PAGES, ROOT, fences
-from tests.docs.samples import REPORT, write_sample
+from tests.docs.samples import READING, REPORT, write_reading, write_sample
 
 READERS = ("index", "clinicians", "product-teams", "regulators")
 CAVEATS = (
@@ -104,6 +104,7 @@ def test_every_file_that_a_page_names_is_there() -> None:
     assert missing == set()
 
 
-def test_the_sample_report_is_what_the_code_writes(tmp_path: Path) -> None:
-    fresh = write_sample(tmp_path / "report.html").read_text(encoding="utf-8")
-    assert REPORT.read_text(encoding="utf-8") == fresh, "run `python -m tests.docs.screenshots`"
+def test_the_samples_are_what_the_code_writes(tmp_path: Path) -> None:
+    for kept, write in ((REPORT, write_sample), (READING, write_reading)):
+        fresh = write(tmp_path / kept.name).read_text(encoding="utf-8")
+        assert kept.read_text(encoding="utf-8") == fresh, "run `python -m tests.docs.screenshots`"
