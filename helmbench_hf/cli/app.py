@@ -46,7 +46,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "People": {
         "people": ("people:app", "Have people answer the cases."),
         "rate": ("people:rate", "Have people rate replies."),
-        "siri2": ("people:siri2", "Score ratings of the SIRI-2 instrument."),
+        "siri2": ("people:siri2", "Score ratings made with the SIRI-2 instrument."),
     },
     "Content": {
         "content": ("content:app", "Check the authored files and have them read blind."),

@@ -111,7 +111,7 @@ class Message(Authored):
         if sum(body is not None for body in (self.text, self.turns, self.tickets, self.beats)) != 1:
             raise ValueError("give exactly one of `text`, `turns` (a script), `tickets` (a queue) and `beats`")
         if (self.tickets is None and self.choices is None) != (self.key is None):
-            raise ValueError("`key` (the right letter) goes with `tickets` or `choices`")
+            raise ValueError("`tickets` and `choices` need a `key` (the right letter), and nothing else has one")
         if self.choices is not None and (self.text is None or self.key not in self.choices):
             raise ValueError("`choices` need a question in `text` and a `key` that is one of them")
         if self.tickets is not None and len(self.tickets) != 6:
@@ -742,7 +742,7 @@ class When(Authored):
         if not any(facts):
             raise ValueError("give at least one fact: `tag`, `reply`, `fails`, `vetoes`, `helpline` or `answer`")
         if self.answer is not None and any(facts[:-1]):
-            raise ValueError("`answer: unusable` must stand alone, because such a reply shows no other fact")
+            raise ValueError("`answer: unusable` must stand alone, because nothing else can be read from such a reply")
         return self
 
 

@@ -84,7 +84,7 @@ def _labels(benchmark: Benchmark, file: CalibrationFile, reply: Reply, cases: di
         raise CalibrationError(f"{where}: {reply.case} is not a case of {file.scenario} in the test split; name one.")
     earlier = (reply.earlier or file.earlier.get(case.perturbation, []))[: reply.turn - 1]
     if reply.turn > len(case.turns) or len(earlier) < reply.turn - 1:
-        raise CalibrationError(f"{where}: turn {reply.turn} needs {reply.turn - 1} `earlier` replies of {case.perturbation}.")
+        raise CalibrationError(f"{where}: turn {reply.turn} needs {reply.turn - 1} `earlier` replies from {case.perturbation}.")
     for code, gold in reply.gold.items():
         criterion = benchmark.criteria.get(code)
         if criterion is None or criterion.kind == "appraisal" or (gold == "PARTIAL" and criterion.partial is None):

@@ -114,7 +114,7 @@ def load_cases(design: str = "core", source: str | None = None, revision: str | 
     if revision is None:
         raise DatasetError(f"name the version of {repo} with --revision (a tag such as v1.0.0 or a commit)")
     if not _REVISION.fullmatch(revision):
-        raise DatasetError(f"{revision!r} is not a tag, branch or commit; give --revision one such as v1.0.0")
+        raise DatasetError(f"{revision!r} is not a tag, branch or commit; pass one with --revision, for example v1.0.0")
     return _from_hub(design, repo, revision)
 
 

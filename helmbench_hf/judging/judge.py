@@ -181,7 +181,7 @@ def asks(exchange: Exchange, code: str, benchmark: Benchmark, mode: Mode, orders
     """The calls that decide one criterion of one reply: one, or two where letter orders are averaged."""
     criterion = benchmark.criteria.get(code)
     if criterion is None:
-        raise JudgeError(f"The benchmark has no criterion {code}; it was asked for by a case of another version.")
+        raise JudgeError(f"The benchmark has no criterion {code}; a case from another version asks for it.")
     base = f"{exchange.case.code}/t{exchange.turn}/d{exchange.draw}/{code}"
     if mode == "evidence":
         said = rubric.messages(exchange, criterion, None)

@@ -169,8 +169,8 @@ def _rated(
             continue
         if pair not in named:
             raise JudgeError(
-                f"{where}: {pair[0]} under {pair[1]} is not a label of the calibration set; remove the row, or keep "
-                f"`{REPLIES}` from `helmbench rate` next to the labels."
+                f"{where}: {pair[0]} under {pair[1]} is not a label in the calibration set; remove the row, "
+                f"or keep `{REPLIES}` from `helmbench rate` next to the labels."
             )
         words = allowed(benchmark, pair[1])
         said = next((word for word in words if word == row["verdict"].upper()), None)

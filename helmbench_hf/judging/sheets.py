@@ -131,7 +131,9 @@ def read_answers(benchmark: Benchmark, folder: Path, answers: Path, reader: str,
         key = json.loads((folder / KEY).read_text(encoding="utf-8"))
         given = json.loads(answers.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise CalibrationError(f"{folder / KEY} or {answers} cannot be read ({error}); correct it.") from error
+        raise CalibrationError(
+            f"{folder / KEY} or {answers} cannot be read ({error}); fix whichever file is at fault."
+        ) from error
     if not isinstance(given, dict) or not all(isinstance(said, dict) for said in given.values()):
         raise CalibrationError(f'{answers} is not of the form {{"R012": {{"K01": "PASS"}}}}; correct it.')
     found = []

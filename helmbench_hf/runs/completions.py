@@ -47,8 +47,8 @@ def run_dataset(folder: RunFolder) -> CaseSet:
     loaded = load_cases(dataset.design, source, revision)
     if loaded.identity.content_sha256 != dataset.content_sha256:
         raise RunError(
-            f"{folder.root} was run on different content from what {dataset.source} now contains; restore the "
-            f"content that it was run on."
+            f"{folder.root} was run on content that differs from what {dataset.source} now contains; "
+            "restore the content that it was run on."
         )
     return loaded
 

@@ -269,9 +269,9 @@ class Board:
 def board(runs: Sequence[Scores], names: Sequence[str]) -> Board:
     """Test every pair of runs at a joint 95% and rank them. Raises ScoringError below two runs and for what `compare` refuses."""
     if len(runs) < 2:
-        raise ScoringError("a study needs two runs or more; one alone has no rank.")
+        raise ScoringError("a study needs two or more runs; a single run cannot be ranked.")
     if len(set(names)) < len(names):
-        raise ScoringError("two runs have the same name, so they cannot be told apart; rename a folder.")
+        raise ScoringError("two runs have the same name, so they cannot be told apart; rename one of the folders.")
     for run, name in zip(runs[1:], names[1:], strict=True):
         refuse(runs[0], run, (names[0], name))
     reasons = [off_ranking(run) for run in runs]

@@ -56,7 +56,7 @@ def design_of(benchmark: Benchmark, cases: Sequence[Case]) -> Design:
     headline = {loaded.scenario.code: first_condition(loaded) for loaded in benchmark.scenarios}
     if unknown := sorted({case.scenario for case in cases if not task_of(case).asks_openly} - set(headline)):
         raise ScoringError(
-            f"the benchmark has no scenario {', '.join(unknown)}; score with the version that the run was made with."
+            f"the benchmark has no scenario {', '.join(unknown)}; score the run with the version that it was made with."
         )
     scenarios = [loaded.scenario for loaded in benchmark.scenarios]
     return Design(
