@@ -25,7 +25,7 @@ from tests.support.checkpoints import tiny_checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORT, READING = (ROOT / "docs" / "sample" / name for name in ("report.html", "reading.html"))
-READ = "P1-B1-S2"
+READ = "P1-B3-S2"
 """The scenario of the sample form: one that no page shows with its labels."""
 MODEL = {"id": "example/sample-model", "commit": "0" * 40, "dtype": "bfloat16", "quantization": "", "template_sha": "0" * 64}
 """No real model's name stands over invented numbers."""
@@ -52,7 +52,7 @@ def write_sample(path: Path) -> Path:
 
 
 def write_reading(path: Path) -> Path:
-    """Write the first form of `helmbench content sheet --for gold --only P1-B1-S2`; the same command makes its key."""
+    """Write the first form of `helmbench content sheet --for gold --only P1-B3-S2`; the same command makes its key."""
     found = [row.item for row in agreement(default_benchmark(), READ) if not row.item.another_path]
     with tempfile.TemporaryDirectory() as folder:
         form = write_sheets(found, "gold", Path(folder), seed=1, sheets=2)[0]
