@@ -30,9 +30,14 @@ def loaded() -> CaseSet:
 
 @pytest.fixture(scope="session")
 def drawn(loaded: CaseSet, benchmark_: Benchmark) -> Plan:
-    """A plan that holds cases with tags, whatever the content makes of the seed."""
-    plans = (plan(study_of(loaded, people=4, per_person=8, seed=n, per_case=2, only=None), loaded, benchmark_) for n in range(9))
-    return next(each for each in plans if any(case.mode == "hidden_tag" for asked in each.people.values() for case in asked))
+    """A plan that holds cases with tags and cases without a schema, whatever the content makes of the seed."""
+    plans = (plan(study_of(loaded, people=4, per_person=8, seed=n, per_case=2, only=None), loaded, benchmark_) for n in range(99))
+    asked = ((each, [case for cases in each.people.values() for case in cases]) for each in plans)
+    return next(
+        each
+        for each, cases in asked
+        if any(case.mode == "hidden_tag" for case in cases) and any(case.response_schema is None for case in cases)
+    )
 
 
 def answer(case: Case, reply: str = "I hear you. Please call somebody today.", **fields: Any) -> str:
