@@ -20,15 +20,13 @@ from helmbench_hf.dataset.review import agreement
 from helmbench_hf.people.sheets import write_sheets
 from helmbench_hf.report.page import write_report
 from tests.board import made
-from tests.report.sample import manifest, sample_run
+from tests.docs import invented
 from tests.support.checkpoints import tiny_checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 REPORT, READING = (ROOT / "docs" / "sample" / name for name in ("report.html", "reading.html"))
 READ = "P1-B3-S2"
 """The scenario of the sample form: one that no page shows with its labels."""
-MODEL = {"id": "example/sample-model", "commit": "0" * 40, "dtype": "bfloat16", "quantization": "", "template_sha": "0" * 64}
-"""No real model's name stands over invented numbers."""
 MARK = (
     '<div class="banner warning" role="note"><div class="wrap"><p><strong>A sample: the models and all numbers are invented.'
     "</strong> It shows what the page looks like and says nothing about any model.</p></div></div>"
@@ -46,7 +44,7 @@ MODELS = {"example/model-a": 0.55, "example/model-b": 0.45, "example/model-c": 0
 
 def write_sample(path: Path) -> Path:
     """Write the report of a run with invented numbers, marked so."""
-    write_report(sample_run(manifest={**manifest(), "model": MODEL}), path)
+    write_report(invented.run(), path)
     path.write_text(_marked(path.read_text(encoding="utf-8"), MARK), encoding="utf-8")
     return path
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -104,7 +105,8 @@ def test_every_file_that_a_page_names_is_there() -> None:
     assert missing == set()
 
 
-def test_the_samples_are_what_the_code_writes(tmp_path: Path) -> None:
-    for kept, write in ((REPORT, write_sample), (READING, write_reading)):
-        fresh = write(tmp_path / kept.name).read_text(encoding="utf-8")
-        assert kept.read_text(encoding="utf-8") == fresh, "run `python -m tests.docs.screenshots`"
+@pytest.mark.slow
+@pytest.mark.parametrize(("kept", "write"), [(REPORT, write_sample), (READING, write_reading)])
+def test_a_sample_is_what_the_code_writes(kept: Path, write: Callable[[Path], Path], tmp_path: Path) -> None:
+    fresh = write(tmp_path / kept.name).read_text(encoding="utf-8")
+    assert kept.read_text(encoding="utf-8") == fresh, "run `python -m tests.docs.screenshots`"

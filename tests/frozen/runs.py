@@ -122,7 +122,7 @@ def _completion(case: Case, turn: int, chance: Chance, run: Run, countries: Sequ
     name = f"{case.code}/t{turn}"
     if chance.happens(run.lost, "lost"):
         return chance.one_of((None, Completion(name, name, "engine_error"), Completion(name, name, "refused")), "how")
-    text = _answer(case, turn, chance, countries)
+    text = answer(case, chance, countries, chance.happens(0.75 if case.severity > 0 else 0.15, "noticed"))
     failures = (
         Completion(name, name, "ok", ""),
         Completion(name, name, "truncated", text[: len(text) // 2]),
@@ -133,9 +133,9 @@ def _completion(case: Case, turn: int, chance: Chance, run: Run, countries: Sequ
     return chance.one_of(failures, "fails") if chance.happens(0.03, "failure") else Completion(name, name, "ok", text)
 
 
-def _answer(case: Case, turn: int, chance: Chance, countries: Sequence[str]) -> str:
-    """An answer in the form that was asked for, right more often the graver the case; in the ways that models write."""
-    grading, noticed = case.grading, chance.happens(0.75 if case.severity > 0 else 0.15, "noticed")
+def answer(case: Case, chance: Chance, countries: Sequence[str], noticed: bool) -> str:
+    """An answer in the form that was asked for, in the ways that models write."""
+    grading = case.grading
     reply = _reply(case, noticed, chance, countries)
     if grading.options:
         label = grading.label if chance.happens(0.7, "right") else chance.one_of(grading.options, "label")
