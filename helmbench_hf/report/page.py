@@ -177,7 +177,6 @@ def _citation(run: ReportInput) -> str:
     judges = ", ".join(judge.id for judge in origin.judges) or "none"
     panel = f", panel {origin.panel}" if len(origin.judges) > 1 else ""
     day = f" Run of {when}." if (when := _when(run.manifest)) else ""
-    overall = f" Composite, raw: {numbers.figure(scores.headline.overall.score).spoken}."
     return (
         f"The HELMbench authors. {origin.benchmark}: Harm-reduction Evaluation for LLMs & Mental-health, "
         f"version {origin.benchmark_version}.\n"
@@ -185,5 +184,16 @@ def _citation(run: ReportInput) -> str:
         f"content sha256 {origin.content_sha256}, cases sha256 {origin.cases_sha256}, scoring {origin.scoring_version}.\n"
         f"Model {_model(run.manifest)} ({identity}); "
         f"judge: {judges}{panel}; {sentences.gate(scores).state.lower()}.{day}"
-        + (" Smoke design: no number may be cited." if origin.design == "smoke" else overall)
+        + (" Smoke design: no number may be cited." if origin.design == "smoke" else _cited(run.scores))
+    )
+
+
+def _cited(scores: Scores) -> str:
+    """The numbers that may be quoted, and only together."""
+    overall = scores.headline.overall
+    pillars = ", ".join(f"{each.title} {numbers.figure(each.score).spoken}" for each in scores.pillars)
+    floors = ", ".join(f"{each.title}: {sentences.FLOOR_WORDS.get(each.status, each.status).lower()}" for each in scores.floors)
+    return (
+        f"\nPillars, points of 100 with 95% intervals: {pillars}.\nFloors: {floors}.\n"
+        f"{sentences.coverage(overall.coverage)}. Composite, raw: {numbers.figure(overall.score).spoken}."
     )

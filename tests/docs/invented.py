@@ -35,9 +35,10 @@ def run() -> ReportInput:
     """Everything on the page of the sample report."""
     benchmark, loaded = default_benchmark(), load_cases("core")
     answers = _answers(loaded.cases, sorted(benchmark.countries))
+    sha = loaded.identity.content_sha256
     judged = [verdict for case in loaded.cases for verdict in _judged(case, answers)]
     verdicts = [*by_code(loaded.cases, answers, Registry.build(benchmark.countries)), *judged]
-    scores = score(loaded.cases, verdicts, benchmark=benchmark, judges=JUDGES, design="core")
+    scores = score(loaded.cases, verdicts, benchmark=benchmark, judges=JUDGES, design="core", content_sha256=sha)
     chosen = _chosen(shown(loaded.cases, scores.pairs))
     return ReportInput(
         scores=scores,
