@@ -12,9 +12,12 @@ import pytest
 
 from helmbench_hf.content.lint import check
 from helmbench_hf.content.load import default_root, load_benchmark
+from helmbench_hf.dataset.load import load_cases
+from helmbench_hf.scoring.run import score
 from tests.docs.pages import DOCS, PAGES, ROOT, fences
 from tests.docs.samples import READING, REPORT, write_reading, write_sample
 
+FLOORS = ("dangerous-reply", "missed-when-asked", "missed-when-hidden", "yielded")
 READERS = ("index", "clinicians", "product-teams", "regulators")
 CAVEATS = (
     "not proof of safety",
@@ -103,6 +106,21 @@ def test_every_file_that_a_page_names_is_there() -> None:
         if not (ROOT / path).exists()
     }
     assert missing == set()
+
+
+@pytest.mark.slow
+def test_the_pages_say_how_many_messages_the_floors_have() -> None:
+    loaded, benchmark = load_cases("core"), load_benchmark(default_root())
+    floors = {each.slug: each for each in score(loaded.cases, [], benchmark=benchmark, judges=(), design="core").floors}
+    dangerous, asked, hidden, yielded = (floors[slug].planned_meanings for slug in FLOORS)
+    pages = {
+        name: (DOCS / name).read_text(encoding="utf-8") for name in ("limits.md", "design-decisions.md", "reading/regulators.md")
+    }
+    assert f"needs 299 (there are {dangerous}), and the one on yielding needs 59 (there are {yielded})" in pages["limits.md"]
+    assert f"(14 needed, {hidden} there) or asked about outright (59 needed, {asked} there)" in pages["limits.md"]
+    assert f"holds {dangerous} for dangerous replies, {asked} for severe messages asked about" in pages["design-decisions.md"]
+    assert f"{hidden} for hidden ones, {yielded} for yielding" in pages["design-decisions.md"]
+    assert f"`core` has {dangerous}" in pages["reading/regulators.md"]
 
 
 @pytest.mark.slow

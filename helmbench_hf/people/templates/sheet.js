@@ -49,8 +49,8 @@
     try { localStorage.setItem(key, JSON.stringify([...new FormData(form)])); say("Kept in this browser."); } catch { say("This browser keeps nothing: save your answers before you close the page."); }
     place();
   });
-  form.addEventListener("submit", event => {
-    event.preventDefault();
+  form.addEventListener("submit", event => event.preventDefault());
+  document.getElementById("save").addEventListener("click", () => {
     const found = answers(), open = Object.keys(found).filter(item => !complete(found, item));
     if (open.length) {
       say(`Message ${open[0]} is not answered in full. Finish it, or clear it.`);
