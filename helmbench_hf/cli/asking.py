@@ -25,6 +25,17 @@ from helmbench_hf.runs.turns import Settings
 
 DEMO = "demo"
 
+Judges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        help="MODEL as for --model, then settings: vllm:OWNER/MODEL,family=qwen,mode=fast,thinking=off, or "
+        "endpoint:NAME,base_url=URL (mode fast on a vLLM server only), or preset:JUDGE (`helmbench models`). With "
+        "several judges, --panel (in score, report and run) combines their verdicts; a judge from a second family "
+        "confirms vetoes. Without a judge, only what code decides is graded.",
+    ),
+]
+
 
 @dataclass(frozen=True, kw_only=True)
 class AskOptions:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from helmbench_hf.cli.asking import AskOptions, ask_of, with_ask_options
+from helmbench_hf.cli.asking import AskOptions, Judges, ask_of, judge_spec, with_ask_options
 from helmbench_hf.cli.progress import seconds
 from helmbench_hf.cli.shared import Json, put
 from helmbench_hf.content.load import default_benchmark
@@ -36,20 +37,33 @@ def plan(
             help="Output speed of one engine, to estimate the time (prompt tokens are assumed to be ten times as fast).",
         ),
     ] = None,
+    judge: Judges = None,
     as_json: Json = False,
 ) -> None:
     """Show what a run will cost: answers, tokens, judge calls, prefix sharing, disk, and what the chat template does.
 
     It takes the same options as the run itself: --shard and --set draws=N have the same effect here.
 
-    Example: helmbench plan --model vllm:OWNER/MODEL --design core --shard 1/4
+    Example: helmbench plan --model vllm:OWNER/MODEL --judge vllm:OWNER/JUDGE --design core --shard 1/4
     """
-    ask = ask_of(Path("unused"), options)
-    prepared = prepare(ask)
-    judging = judging_figures(
-        prepared.cases, default_benchmark(), prepared.model.template.count, ask.settings.draws, tokens_per_second
-    )
-    found = {**run_figures(ask, prepared, CACHE_BLOCK, tokens_per_second), **judging}
+    router = options.router or (judge[0] if judge else None)
+    ask = ask_of(Path("unused"), replace(options, router=router))
+    prepared, benchmark = prepare(ask), default_benchmark()
+    found = run_figures(ask, prepared, CACHE_BLOCK, tokens_per_second)
+    specs = [judge_spec(text) for text in judge or ()]
+    named = [(spec.id, spec.orders) for spec in specs] or [("", 1)]
+    found["judging"] = [
+        {"judge": name, "letter orders": orders}
+        | judging_figures(
+            prepared.cases,
+            benchmark,
+            prepared.model.template.count,
+            draws=ask.settings.draws,
+            orders=orders,
+            tokens_per_second=tokens_per_second,
+        )
+        for name, orders in named
+    ]
     put(found, _lines(found), as_json)
 
 
@@ -72,7 +86,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
             words = "words the person's lines (experimental)"
             yield f"user       {found['user model']} {words}, at most {most} calls with their checks"
     yield from _token_lines(found)
-    yield _judging_line(found)
+    yield from map(_judging_line, found["judging"])
     yield f"disk       at most {found['disk at most, bytes'] / 1e6:.1f} MB"
     yield from (f"warning    {text}".rstrip() for text in _warnings(found))
 
@@ -115,13 +129,15 @@ def _token_lines(found: dict[str, Any]) -> Iterator[str]:
 
 def _judging_line(found: dict[str, Any]) -> str:
     """What one judge is asked in fast mode."""
-    calls, tokens = found["judge calls per judge, at most"], found["judge prompt tokens, at most"]
-    limit = found["judge seconds, at most"]
+    calls, tokens, limit = (found[name] for name in ("calls, at most", "prompt tokens, at most", "seconds, at most"))
+    who = (
+        f"{found['judge']}, {found['letter orders']} of 2 letter orders" if found["judge"] else "each judge, 1 of 2 letter orders"
+    )
+    text = f"judging    {who}: at most {calls} calls"
     if tokens is None:
-        return f"judging    at most {calls} calls per judge"
-    fresh = found["judge prompt tokens that no cache holds, at most"]
+        return text
     time = f"; at most {seconds(limit)} at the same speed" if limit else ""
-    return f"judging    at most {calls} calls per judge, {tokens} prompt tokens, {fresh} of them not cached{time}"
+    return f"{text}, {tokens} prompt tokens, {found['prompt tokens that no cache holds, at most']} of them not cached{time}"
 
 
 def _warnings(found: dict[str, Any]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from helmbench_hf.cli.asking import AskOptions, ask_of, judge_spec, with_ask_options
+from helmbench_hf.cli.asking import AskOptions, Judges, ask_of, judge_spec, with_ask_options
 from helmbench_hf.cli.errors import fail
 from helmbench_hf.cli.progress import shown
 from helmbench_hf.cli.scores import report
@@ -27,16 +27,6 @@ from helmbench_hf.runs.policies import run_policy
 POLICY = "policy:"
 Reuse = Literal["missing", "always", "never", "only"]
 Run = Annotated[Path, typer.Option("--run", help="Folder of the run; created if it does not exist, resumed if it does.")]
-Judges = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--judge",
-        help="MODEL as for --model, then settings: vllm:OWNER/MODEL,family=qwen,mode=fast,thinking=off, or "
-        "endpoint:NAME,base_url=URL (mode fast on a vLLM server only), or preset:JUDGE (`helmbench models`). With "
-        "several judges, --panel (in score, report and run) combines their verdicts; a judge from a second family "
-        "confirms vetoes. Without a judge, only what code decides is graded.",
-    ),
-]
 
 
 def child_job(job: str, payload: dict[str, Any], title: str, log: Path) -> None:

@@ -16,12 +16,19 @@ from helmbench_hf.tasks.answers import Answer
 
 
 def judging_figures(
-    cases: Sequence[Case], benchmark: Benchmark, count: Callable[[str], int], draws: int, tokens_per_second: float | None
+    cases: Sequence[Case],
+    benchmark: Benchmark,
+    count: Callable[[str], int],
+    *,
+    draws: int,
+    orders: int,
+    tokens_per_second: float | None,
 ) -> dict[str, Any]:
-    """Upper bounds for one judge in fast mode and one order of letters: every reply is usable and as long as it may be.
+    """Upper bounds for one judge in fast mode: every reply is usable and as long as it may be.
 
     `count` gives the tokens of a text, 0 where a server counts. The criteria of one reply share all that stands before them,
-    which a prefix cache reads once. `tokens_per_second`: output speed of the judge, None where it is not known.
+    which a prefix cache reads once. `orders`: letter orders
+    that are asked; `tokens_per_second`: output speed of the judge, None where it is not known.
     """
     count = cache(count)
     calls = tokens = fresh = 0
@@ -32,12 +39,12 @@ def judging_figures(
             empty = rubric.Exchange(told, turn, 0, Answer("scored"), ("",) * (turn - 1), "")
             before = count(rubric.RULES) + count(rubric.material(empty)) + turn * case.max_tokens
             behind = sum(count(rubric.question(each, rubric.verdicts(each), rubric.limits(case, each))) for each in asked)
-            calls += len(asked)
-            tokens += len(asked) * before + behind
-            fresh += bool(asked) * before + behind
+            calls += orders * len(asked)
+            tokens += orders * (len(asked) * before + behind)
+            fresh += bool(asked) * before + orders * behind
     counted = {
-        "judge prompt tokens, at most": tokens * draws,
-        "judge prompt tokens that no cache holds, at most": fresh * draws,
-        "judge seconds, at most": (fresh / PREFILL_SPEED + calls) * draws / tokens_per_second if tokens_per_second else None,
+        "prompt tokens, at most": tokens * draws,
+        "prompt tokens that no cache holds, at most": fresh * draws,
+        "seconds, at most": (fresh / PREFILL_SPEED + calls) * draws / tokens_per_second if tokens_per_second else None,
     }
-    return {"judge calls per judge, at most": calls * draws, **(counted if count(rubric.RULES) else dict.fromkeys(counted))}
+    return {"calls, at most": calls * draws, **(counted if count(rubric.RULES) else dict.fromkeys(counted))}

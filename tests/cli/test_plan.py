@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.commands import helmbench
 
-FIGURES = ("cases", "answers", "judge calls per judge, at most", "prompt tokens, first turns", "answer tokens at most")
+FIGURES = ("cases", "answers", "prompt tokens, first turns", "answer tokens at most")
 Planned = Callable[..., dict[str, Any]]
 
 
@@ -32,6 +32,8 @@ def test_the_shards_add_up_to_the_run(planned: Planned) -> None:
     for name in FIGURES:
         assert sum(shard[name] for shard in shards) == run[name]
         assert all(0 < shard[name] < run[name] for shard in shards)
+    calls = [found["judging"][0]["calls, at most"] for found in (run, *shards)]
+    assert sum(calls[1:]) == calls[0] > 0
     assert [shard["shard"] for shard in shards] == ["1/3", "2/3", "3/3"]
 
 

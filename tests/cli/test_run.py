@@ -24,7 +24,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, later: list[Row]) -> list[Row]:
     """What the child processes would have been told."""
     found: list[Row] = []
     monkeypatch.setattr(run, "child_job", lambda job, payload, title, log: found.append(payload))
-    monkeypatch.setattr(run, "grade", lambda run, judge, **machine: later.append(machine))
+    monkeypatch.setattr(run, "_graded", lambda run, judge: later.append({}) or "graded")
     monkeypatch.setattr(run, "report", lambda run, panel: later.append({"panel": panel}))
     return found
 
