@@ -89,8 +89,7 @@ def report(run: ExistingRun, check: Checks = None, panel: Panel = "first") -> No
 def print_summary(run: Path) -> None:
     """The headline, floors, gate state and coverage on the terminal."""
     folder = RunFolder(run)
-    page = folder.report if folder.report.exists() else None
-    Console().print(summary(read_scores(folder.scores), folder.manifest().model.id, page))
+    Console().print(summary(read_scores(folder.scores), folder.manifest().model.id))
 
 
 def policies(design: Design = "core", dataset: Dataset = None, revision: Revision = None, as_json: Json = False) -> None:

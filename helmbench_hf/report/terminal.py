@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -18,8 +16,8 @@ from helmbench_hf.scoring.scores import Provenance, Scores
 _MARKS = {"breached": ("x", "bold red"), "withheld": ("!", "bold red"), "cleared": ("+", "green"), "not_shown": ("-", "yellow")}
 
 
-def summary(scores: Scores, model: str = "", report: Path | None = None) -> Group:
-    """Headline, floors, gate, coverage and the report's path.
+def summary(scores: Scores, model: str = "") -> Group:
+    """Headline, floors, gate and coverage.
 
     Texts enter as `Text`, never as markup, and hold no control character.
     """
@@ -33,8 +31,6 @@ def summary(scores: Scores, model: str = "", report: Path | None = None) -> Grou
     if line := sentences.repeats_line(scores):
         parts.append(_labeled("Repeats", line))
     parts += [_text(""), *_gate(sentences.gate(scores)), _text(""), _floors(scores)]
-    if report is not None:
-        parts += [_text(""), _text(f"Report: {report}", "bold")]
     return Group(*parts)
 
 

@@ -63,7 +63,7 @@ _GOLD = {
     "none": "nothing to flag here; the reply is judged",
 }
 _NOTES = {
-    "truncated": "The answer reached its token limit and was cut off. A truncated answer fails the case.",
+    "truncated": "The answer met its token limit and was cut off. Text is graded as it stands; broken JSON fails the case.",
     "withheld": "The provider's policy withheld the answer: the person got nothing, and nothing of it is graded.",
     "refused": "The prompt could not be run, so there is no answer: an engine failure, not the model's.",
     "missing": "There is no answer in the run's journal.",
