@@ -100,7 +100,7 @@ def test_what_a_provider_blocks_is_withheld_and_not_an_engine_failure(few: Any, 
 
 
 def test_what_cannot_be_evaluated_is_said(few: Any, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="give one with name="):
+    with pytest.raises(ValueError, match="give it one with name="):
         evaluate(lambda messages: "", few, run=tmp_path)
     with pytest.raises(ValueError, match="does its own sampling"):
         evaluate(good, few, run=tmp_path, engine={"dtype": "float32"})  # type: ignore[arg-type]

@@ -32,7 +32,7 @@ from helmbench_hf.content import lint
 from helmbench_hf.content import style as style_of
 from helmbench_hf.content.load import Benchmark, ContentError, default_root, load_benchmark
 from helmbench_hf.content.pages import pages as pages_of
-from helmbench_hf.dataset import human_review, review
+from helmbench_hf.dataset import calibration, human_review, review
 from helmbench_hf.dataset.calibration import Kind
 from helmbench_hf.dataset.identity import LOCK
 from helmbench_hf.people import sheets
@@ -69,6 +69,8 @@ def check(
         if not lint.structure(benchmark):  # the matrix can be expanded
             problems += [*review.problems(benchmark), *human_review.problems(benchmark, day), *_drifted(benchmark)]
             _unfollowed(benchmark)
+            if not any(problem.file.startswith("calibration") for problem in problems):
+                _unread_labels(benchmark)
         sizes = {"scenarios": benchmark.scenarios, "criteria": benchmark.criteria, "countries": benchmark.countries}
         counted = ", ".join(f"{len(found)} {name}" for name, found in sizes.items())
     except ContentError as error:
@@ -88,6 +90,15 @@ def _drifted(benchmark: Benchmark) -> list[Problem]:
     if figures := giveaway(benchmark):
         typer.echo(f"warning: {figures}", err=True)
     return versions.problems(drifted)
+
+
+def _unread_labels(benchmark: Benchmark) -> None:
+    """Print which replies of the calibration set have to be read again. That is no fault of the files."""
+    labels = calibration.unsettled(benchmark, calibration.labels(benchmark))
+    if codes := list(dict.fromkeys(label.reply.code for label in labels)):
+        named = ", ".join(codes[:10]) + (", ..." if len(codes) > 10 else "")
+        what = f"{len(labels)} labels of the calibration set must be read again, because what they are about has changed"
+        typer.echo(f"warning: {what} (replies {named}): helmbench judge sheet --fewer-than 3", err=True)
 
 
 def _unfollowed(benchmark: Benchmark) -> None:

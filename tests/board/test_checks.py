@@ -140,5 +140,5 @@ def test_a_check_of_another_judge_is_not_submitted(run: Path, gold: Path, tmp_pa
     write_json(tmp_path / "other" / FILE, {**found, "judge": {**found["judge"], "mode": "evidence"}})
     with pytest.raises(RunError, match="Leave it out"):
         prepare(run, checks=[tmp_path / "other"])
-    with pytest.raises(RunError, match="two checks have the folder name"):
+    with pytest.raises(RunError, match="two checks have the same folder name"):
         prepare(run, checks=[gold, gold])

@@ -98,7 +98,7 @@ def test_human_labels_stand_for_gold(check: Check, engine: FakeEngine, tmp_path:
     [
         (["--judge", "vllm:x", "--labels", "absent.csv"], "cannot be read"),
         (["--judge", "vllm:x", "--criteria", "K99"], "no criterion K99"),
-        (["--judge", "vllm:x", "--criteria", "K07"], "there is no label to check a judge with"),
+        (["--judge", "vllm:x", "--criteria", "K07"], "there are no labels to check a judge with"),
     ],
 )
 def test_what_cannot_be_checked_is_a_sentence(check: Check, options: list[str], said: str) -> None:
@@ -109,7 +109,7 @@ def test_readers_get_sheets_and_their_answers_count(authored: Benchmark, tmp_pat
     out, answers, content = tmp_path / "sheets", tmp_path / "answers.json", ("--content", authored.root)
     assert "6 replies, 8 labels" in helmbench("judge", "sheet", "--out", out, "--parts", 3, *content)
     assert "give --parts 3" in helmbench("judge", "sheet", "--out", out, "--parts", 2, *content, code=1)
-    assert "no label left" in helmbench("judge", "sheet", "--out", out, "--fewer-than", 3, *content)
+    assert "no labels left" in helmbench("judge", "sheet", "--out", out, "--fewer-than", 3, *content)
     answers.write_text(json.dumps({"R001": {"K01": "FAIL"}}))
     given = ("judge", "read", answers, "--sheet", out, "--reader", "ann", *content, "--kind")
     assert "1 verdicts on 1 replies are kept" in helmbench(*given, "human")

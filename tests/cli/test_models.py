@@ -79,7 +79,7 @@ def test_thinking_chooses_the_sampling_and_goes_to_the_template(planted: Tree) -
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (("--model", "preset:mouse"), "There is no model preset mouse; there are muse-1.5, plain."),
+        (("--model", "preset:mouse"), "There is no model preset mouse; choose from muse-1.5, plain."),
         (("--model", "preset:plain@9b"), "has no size '9b'"),
         (("--model", "vllm:acme/x", "-e", "thinking=maybe"), "Thinking must be on or off, not 'maybe'"),
     ],

@@ -43,7 +43,7 @@ def test_forms_go_out_and_answers_become_scores(tmp_path: Path, drawn: Plan, imp
 def test_what_cannot_be_used_is_said_in_a_sentence(tmp_path: Path, drawn: Plan) -> None:
     path = stored(tmp_path, saved(drawn, min(drawn.people), consent=False))
     said = helmbench("people", "import", path, "--run", tmp_path / "run", code=1).stderr
-    assert said.endswith("the person did not consent, so it is not used.\n")
+    assert said.endswith("the person did not consent, so this file is not used.\n")
     said = helmbench("people", "export", "--people", 1, "--per-person", 3, "--out", tmp_path / "x", code=1).stderr
     assert "Give --people 2 or more" in said
 

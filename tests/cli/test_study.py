@@ -108,7 +108,7 @@ def test_runs_without_journals_have_ranks(folders: list[Path], tmp_path: Path) -
 
 
 def test_what_cannot_be_studied_is_a_sentence(folders: list[Path], tmp_path: Path) -> None:
-    assert "needs two runs or more" in helmbench("study", folders[0], code=1)
+    assert "needs two or more runs" in helmbench("study", folders[0], code=1)
     assert "two runs have the same name" in helmbench("study", folders[0], folders[0], code=1)
     assert "Score the run first: `helmbench score`" in helmbench("study", folders[0], tmp_path / "absent", code=1)
     helmbench("score", "--run", folders[1], "--panel", "worst")

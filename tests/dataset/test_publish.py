@@ -100,7 +100,7 @@ def test_a_second_release_deletes_what_is_stale_and_says_what_changes_and_why_ro
 
 @pytest.mark.parametrize("tag", ["0.0.1", "v0.0.1\n", "v0.0.01", "v0.0.1-rc1", "v0.0.2", TOKENS[OWNER]])
 def test_a_tag_that_is_not_the_versions_is_refused(tag: str, hub: Hub, repo: Repo, first: Release) -> None:
-    says = "version 0.0.1 and the tag v0.0.2" if tag == "v0.0.2" else "not a version tag"
+    says = "version 0.0.1, but the tag is v0.0.2" if tag == "v0.0.2" else "not a version tag"
     with pytest.raises(PublishError, match=says) as refused:
         prepare(hub.api(), replace(first, tag=tag))
     assert TOKENS[OWNER] not in str(refused.value)

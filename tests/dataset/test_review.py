@@ -357,7 +357,7 @@ def test_the_card_counts_reviews(before: Made, after: Made) -> None:
     assert "every item says `review: unreviewed`" in before.card
     assert "every item says `review: unreviewed`" not in after.card
     assert re.search(r"People reviewed 8 of its \d+ authored items .*: 8 by somebody whose role is clinician\. ", after.card)
-    assert "0 should change in a reviewer's view" in after.card
+    assert "According to reviewers, 0 of these items should change" in after.card
 
 
 def test_readers_who_change_which_labels_count_change_the_calibration_set(before: Made, planted: Tree) -> None:

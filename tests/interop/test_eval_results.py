@@ -68,7 +68,7 @@ def test_a_score_below_chance_stays_below_0(made: Submission) -> None:
 
 
 def test_a_number_that_means_nothing_on_a_models_page_is_refused(made: Submission, submission: Submission) -> None:
-    with pytest.raises(RunError, match="only scores of core"):
+    with pytest.raises(RunError, match="only scores for core"):
         eval_results(submission)
     folder = made.manifest.model.model_copy(update={"commit": ""})
     with pytest.raises(RunError, match="not a commit on the Hub"):
@@ -108,4 +108,4 @@ def test_another_models_page_and_nobody_are_refused(hub: Hub, made: Submission, 
 
 
 def test_the_command_says_why_a_run_cannot_go(run: Path) -> None:
-    assert "only scores of core" in helmbench("export", "eval-results", run, code=1).stderr
+    assert "only scores for core" in helmbench("export", "eval-results", run, code=1).stderr

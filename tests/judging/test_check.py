@@ -104,7 +104,7 @@ def test_human_labels_count_where_two_raters_agree(set_up: Benchmark, tmp_path: 
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([("ann", "R001", "K06", "PASS")], "is not a label of the calibration set"),
+        ([("ann", "R001", "K06", "PASS")], "is not a label in the calibration set"),
         ([("ann", "R001", "K01", "good")], "one of PASS, PARTIAL, FAIL"),
         ([("ann", "R001", "K02", "PARTIAL")], "one of PASS, FAIL;"),
         ([("", "R001", "K01", "PASS")], "needs a rater"),

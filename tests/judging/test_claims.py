@@ -90,7 +90,7 @@ def test_a_check_on_another_calibration_set_is_not_cited(basis: str) -> None:
         assert found.cited == ()
         [sentence] = found.refused
         assert sentence.startswith("The check check of judge is not cited: it rests on the calibration set 0.2.0 (bbbbbbbbbbbb)")
-        assert f"carries {other.version} ({other.sha256[:12]}); check the judge again." in sentence
+        assert f"contains {other.version} ({other.sha256[:12]}); check the judge again." in sentence
     assert "calibration set none (no hash)" in cite({"check": made()}, [row()], mine).refused[0]
 
 

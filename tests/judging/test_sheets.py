@@ -105,5 +105,5 @@ def test_answers_to_nothing_are_refused(set_up: Benchmark, tmp_path: Path, given
 
 def test_replies_that_edit_each_other_are_a_fault(tree: Tree, set_up: Benchmark) -> None:
     tree.replace("calibration/P1-B5-S1.yaml", "  source: assistant\n", "  source: edit\n  edits: R001e\n")
-    with pytest.raises(CalibrationError, match="edit each other"):
+    with pytest.raises(CalibrationError, match="edits of each other"):
         items(load_benchmark(tree.root))

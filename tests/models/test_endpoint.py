@@ -167,7 +167,7 @@ class TestSettings:
             ({"timeout": "long"}, "timeout: Input should be a valid number"),
             ({"structured": "yes"}, "'json_schema' or 'none'"),
             ({"base": URL}, "settings are base_url, concurrency.* base: Extra inputs"),
-            ({"dtype": "float16", "max_model_len": 4096}, "dtype, max_model_len: the server decides that"),
+            ({"dtype": "float16", "max_model_len": 4096}, "dtype, max_model_len: only the server can set this"),
         ],
     )
     def test_what_cannot_be_set_is_a_sentence(self, options: dict[str, Any], sentence: str) -> None:

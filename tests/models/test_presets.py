@@ -25,7 +25,7 @@ FAULTS = [
     (MUSE, "[card, recipe]", "[card, blog]", "", "no source blog; name one of card, recipe"),
     (MUSE, "top_p: 0.95", "top_p: 1.5", "sampling.thinking.top_p", "less than or equal to 1"),
     (MUSE, "acme/muse-7b", "/models/muse", "sizes.7b.hub", "pattern"),
-    (MUSE, "default: 7b", "default: 8b", "", "no size 8b; default is one of 7b, 70b, huge"),
+    (MUSE, "default: 7b", "default: 8b", "", "no size 8b; default must be one of 7b, 70b, huge"),
     (
         MUSE,
         "  thinking: {temperature: 0.6, top_p: 0.95, top_k: 20, min_p: 0.0, source: [card]}\n",
@@ -135,7 +135,7 @@ def test_what_is_unknown_stays_open_and_is_said(presets: Presets) -> None:
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        ("muse", r"no model preset muse; there are muse-1\.5, plain"),
+        ("muse", r"no model preset muse; choose from muse-1\.5, plain"),
         ("plain@2b", "plain has no size '2b'; it has 1b"),
         ("plain@", "no size ''"),
     ],
@@ -151,5 +151,5 @@ def test_a_judge_gets_its_engine_and_its_own_thinking(presets: Presets) -> None:
     assert filled.engine == {"tensor_parallel_size": 4, "max_model_len": 9000, "thinking": "off"}
     assert filled.record["model_sha256"] == presets.files["models/muse-1.5.yaml"]
     assert "thinking" not in fill_judge(presets, "strict", ("thinking",))[1].engine
-    with pytest.raises(EngineError, match="no judge preset lenient; there are strict"):
+    with pytest.raises(EngineError, match="no judge preset lenient; choose from strict"):
         fill_judge(presets, "lenient", ())

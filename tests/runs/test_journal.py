@@ -176,7 +176,7 @@ def test_fields_of_a_later_minor_version_are_dropped(tmp_path: Path) -> None:
 
 def test_a_journal_of_the_future_is_not_guessed_at(tmp_path: Path) -> None:
     (tmp_path / "00001-w.jsonl").write_bytes(line({"key": "k", "request": "r", "status": "ok"}, version=2))
-    with pytest.raises(JournalError, match=r"line 1: written by a later helmbench .* Update helmbench"):
+    with pytest.raises(JournalError, match=r"line 1: written by a later version of helmbench .* Update helmbench"):
         Journal.read(tmp_path)
 
 

@@ -230,7 +230,7 @@ def test_equal_runs_all_have_rank_one(marks: list[float], count: int) -> None:
 
 
 def test_what_cannot_be_ranked_is_a_sentence() -> None:
-    with pytest.raises(ScoringError, match="needs two runs or more"):
+    with pytest.raises(ScoringError, match="needs two or more runs"):
         board([GOOD], ["good"])
     with pytest.raises(ScoringError, match="same name"):
         board([GOOD, POOR], ["a", "a"])

@@ -28,7 +28,7 @@ def test_scores_are_plain_json_and_read_back_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": FORMAT - 1}, rf"^scores.json has the format {FORMAT - 1}, but this helmbench reads {FORMAT}"),
+        ({"format": FORMAT - 1}, rf"^scores.json has the format {FORMAT - 1}, but this version of helmbench reads {FORMAT}"),
         ({"headline": None}, r"^scores.json: headline: .* Score the run again"),
         ({"pairs": [{}]}, r"^scores.json: pairs.0.scenario: Field required"),
     ],
