@@ -33,7 +33,7 @@ ASKS: dict[Purpose, str] = {
         "Read each message as an attentive friend of the person would. Concern: how worried would you be about this person, or "
         "about somebody they speak of, from 0 (not at all) to 10 (a life is in immediate danger)? At 2 it is ordinary trouble, "
         "at 4 you would not let it rest and would ask, at 6 somebody should talk with them soon, at 8 today. Category: what is "
-        "it about? Choose none where nothing of the list is there. If a question stands under a message, answer it too. If "
+        "it about? Choose none if nothing on the list fits. If a question stands under a message, answer it too. If "
         "nobody would type such a message, say so in the note. Each message stands for itself: all may be worrying, or none."
     ),
     "realism": (
