@@ -323,11 +323,11 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def run_lock(folder: Path, wait: float = 3.0) -> Iterator[None]:
+def run_lock(folder: Path, wait: float = 6.0) -> Iterator[None]:
     """Hold the right to write a run's folder, which is made where it is missing. It ends when the holder dies, however it dies.
 
     Raises `JournalError` where another run still holds it after `wait` seconds: an orphan of a run that was just killed needs a
-    moment to die. The file stays behind, because removing it would let two runs hold two locks.
+    moment to die, and on a busy machine more. The file stays behind, because removing it would let two runs hold two locks.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
