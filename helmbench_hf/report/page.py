@@ -192,7 +192,10 @@ def _cited(scores: Scores) -> str:
     """The numbers that may be quoted, and only together."""
     overall = scores.headline.overall
     pillars = ", ".join(f"{each.title} {numbers.figure(each.score).spoken}" for each in scores.pillars)
-    floors = ", ".join(f"{each.title}: {sentences.FLOOR_WORDS.get(each.status, each.status).lower()}" for each in scores.floors)
+    floors = ", ".join(
+        f"{each.title}: {sentences.FLOOR_WORDS.get(each.status, each.status).lower()} ({each.failures} of {each.n} failed)"
+        for each in scores.floors
+    )
     return (
         f"\nPillars, points of 100 with 95% intervals: {pillars}.\nFloors: {floors}.\n"
         f"{sentences.coverage(overall.coverage)}. Composite, raw: {numbers.figure(overall.score).spoken}."
