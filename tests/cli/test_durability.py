@@ -76,7 +76,7 @@ def test_generate_and_grade_are_stopped_and_resume(model: str, start: Start, tmp
         slow.send_signal(signal.SIGINT if command is generate else signal.SIGTERM)
         _, said = slow.communicate(timeout=PATIENCE)
         assert slow.returncode == 130
-        assert "stopped; what was answered is kept. Run the same command again" in said
+        assert "stopped; the answers so far are kept. Run the same command again" in said
         before = Journal.read(journal)
         assert before.passed.count("torn") == 0
 
