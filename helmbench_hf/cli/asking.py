@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,6 +24,7 @@ from helmbench_hf.runs.generate import Ask
 from helmbench_hf.runs.turns import Settings
 
 DEMO = "demo"
+POLICY = "policy:"
 
 Judges = Annotated[
     list[str] | None,
@@ -161,6 +162,11 @@ def ask_of(run: Path, options: AskOptions, reuse: str = "missing") -> Ask:
         reuse=reuse,
         preset=record,
     )
+
+
+def with_router(options: AskOptions, judge: Sequence[str] | None) -> AskOptions:
+    """The options with their router: the first judge where none is named, and none where a policy answers."""
+    return replace(options, router=options.router or (judge[0] if judge and not options.model.startswith(POLICY) else None))
 
 
 def judge_spec(text: str) -> JudgeSpec:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from helmbench_hf.cli.asking import AskOptions, Judges, ask_of, judge_spec, with_ask_options
+from helmbench_hf.cli.asking import AskOptions, Judges, ask_of, judge_spec, with_ask_options, with_router
 from helmbench_hf.cli.progress import seconds
 from helmbench_hf.cli.shared import Json, put
 from helmbench_hf.content.load import default_benchmark
@@ -46,8 +45,7 @@ def plan(
 
     Example: helmbench plan --model vllm:OWNER/MODEL --judge vllm:OWNER/JUDGE --design core --shard 1/4
     """
-    router = options.router or (judge[0] if judge else None)
-    ask = ask_of(Path("unused"), replace(options, router=router))
+    ask = ask_of(Path("unused"), with_router(options, judge))
     prepared, benchmark = prepare(ask), default_benchmark()
     found = run_figures(ask, prepared, CACHE_BLOCK, tokens_per_second)
     specs = [judge_spec(text) for text in judge or ()]

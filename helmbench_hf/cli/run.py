@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from helmbench_hf.cli.asking import AskOptions, Judges, ask_of, judge_spec, with_ask_options
+from helmbench_hf.cli.asking import POLICY, AskOptions, Judges, ask_of, judge_spec, with_ask_options, with_router
 from helmbench_hf.cli.errors import fail
 from helmbench_hf.cli.progress import shown
 from helmbench_hf.cli.scores import report
@@ -24,7 +23,6 @@ from helmbench_hf.runs.merge import Merged
 from helmbench_hf.runs.merge import merge as put_together
 from helmbench_hf.runs.policies import run_policy
 
-POLICY = "policy:"
 Reuse = Literal["missing", "always", "never", "only"]
 Run = Annotated[Path, typer.Option("--run", help="Folder of the run; created if it does not exist, resumed if it does.")]
 
@@ -98,8 +96,7 @@ def run_all(run: Run, options: AskOptions, judge: Judges = None, panel: Panel = 
 
     Example: helmbench run --run runs/a --model demo --judge demo --design smoke
     """
-    router = options.router or (judge[0] if judge and not options.model.startswith(POLICY) else None)
-    typer.echo(_answered(run, replace(options, router=router)))
+    typer.echo(_answered(run, with_router(options, judge)))
     typer.echo(_graded(run, judge))
     report(run=run, panel=panel)
 

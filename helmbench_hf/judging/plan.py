@@ -26,9 +26,9 @@ def judging_figures(
 ) -> dict[str, Any]:
     """Upper bounds for one judge in fast mode: every reply is usable and as long as it may be.
 
-    `count` gives the tokens of a text, 0 where a server counts. The criteria of one reply share all that stands before them,
-    which a prefix cache reads once. `orders`: letter orders
-    that are asked; `tokens_per_second`: output speed of the judge, None where it is not known.
+    `count` gives the tokens of a text, 0 where a server counts; the few of the judge's chat template are left out. The criteria
+    of one reply share all that stands before them, which a prefix cache reads once. `orders`: letter orders that are asked, 1
+    or 2. `tokens_per_second`: output speed of the judge, None where it is not known.
     """
     count = cache(count)
     calls = tokens = fresh = 0

@@ -27,15 +27,14 @@ ROOT = Path(__file__).resolve().parents[2]
 REPORT, READING = (ROOT / "docs" / "sample" / name for name in ("report.html", "reading.html"))
 READ = "P1-B3-S2"
 """The scenario of the sample form: one that no page shows with its labels."""
-MARK = (
-    '<div class="banner warning" role="note"><div class="wrap"><p><strong>A sample: the models and all numbers are invented.'
-    "</strong> It shows what the page looks like and says nothing about any model.</p></div></div>"
-)
+BANNER = '<div class="banner warning" role="note"><div class="wrap"><p><strong>{}</strong> {}</p></div></div>'
 """Below the header; the style of the report knows the one class, that of the board the other."""
+MARK = BANNER.format(
+    "A sample: the models and all numbers are invented.", "It shows what the page looks like and says nothing about any model."
+)
 DEMO = ROOT / "runs" / "demo" / "report.html"
-DEMO_MARK = MARK.replace(
-    MARK[MARK.index("<strong>") : MARK.index("</p>")],
-    "<strong>A real model, SmolLM2-135M, which also judged itself, on <code>smoke</code>.</strong> "
+DEMO_MARK = BANNER.format(
+    "A real model, SmolLM2-135M, which also judged itself, on <code>smoke</code>.",
     "It shows how the machinery works. None of its numbers mean anything.",
 )
 NO_DEMO = "<!doctype html><title>Not built</title><p>This site was built without the demo's report: <code>make demo docs</code>."
